@@ -1,0 +1,81 @@
+//===- Place.td - Device placement: sub-meshes, one micro-batch body, order tables -*- tablegen -*-===//
+#ifndef HOCKET_PLACE_TD
+#define HOCKET_PLACE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Place_Dialect : Dialect {
+  let name = "place";
+  let cppNamespace = "::hocket::place";
+  let summary = "Sub-meshes with devices, one SSA body per micro-batch, one order table per sub-mesh";
+}
+
+class Place_Op<string mnemonic, list<Trait> traits = []> : Op<Place_Dialect, mnemonic, traits>;
+
+def Place_MeshOp : Place_Op<"mesh", [Symbol]> {
+  let summary = "The devices of one stage: the mesh without the pipeline axis, at one pipeline coordinate";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes, I64Attr:$stage,
+                       DenseI64ArrayAttr:$layers);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Place_ParamOp : Place_Op<"param"> {
+  let summary = "A parameter that lives on a mesh, with its checkpoint entry and its sharded type";
+  let description = [{
+    `type` is the global type of one layer's instance (no l), encoded; `dims` its letters;
+    `layers` the global layers held if `stacked`. `checkpoint` is the argument's
+    `model.param` dictionary, `valid` the true extents of padded letters. A mesh that holds
+    a tied copy has `owner = false`.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, StrAttr:$name, StrAttr:$dims, TypeAttr:$type, DictionaryAttr:$checkpoint,
+                       OptionalAttr<DictionaryAttr>:$valid, BoolAttr:$stacked, DenseI64ArrayAttr:$layers,
+                       BoolAttr:$owner);
+  let assemblyFormat = "attr-dict";
+}
+
+def Place_InputOp : Place_Op<"input"> {
+  let summary = "An input of a mesh (tokens, labels): the encoded global type says which rows a rank gets";
+  let arguments = (ins FlatSymbolRefAttr:$mesh, StrAttr:$name, TypeAttr:$type);
+  let assemblyFormat = "attr-dict";
+}
+
+def Place_StepOp : Place_Op<"step", [NoTerminator]> {
+  let summary = "A step: the body of one micro-batch, the update after the last, and the order table of each mesh";
+  let arguments = (ins I64Attr:$micro, DictionaryAttr:$order);
+  let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$update);
+  let assemblyFormat = "$body `,` $update attr-dict";
+  let hasVerifier = 1;
+}
+
+def Place_TaskOp : Place_Op<"task"> {
+  let summary = "One stage's work: a function run on a mesh";
+  let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$name, FlatSymbolRefAttr:$fn, FlatSymbolRefAttr:$mesh);
+  let results = (outs Variadic<AnyType>:$results_);
+  let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Place_TransferOp : Place_Op<"transfer"> {
+  let summary = "A value moves from one mesh to another, rank to rank with equal coordinates";
+  let arguments = (ins AnyType:$input, StrAttr:$name, FlatSymbolRefAttr:$from, FlatSymbolRefAttr:$to);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "`(` $input `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Place_AllReduceOp : Place_Op<"all_reduce"> {
+  let summary = "Sum of one scalar over meshes (the squares of the gradient norm); every mesh gets the result";
+  let arguments = (ins Variadic<AnyType>:$inputs, ArrayAttr:$meshes, StrAttr:$kind);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Place_YieldOp : Place_Op<"yield", [Terminator]> {
+  let summary = "What leaves the micro-batch body is summed over micro-batches and enters the update";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "`(` $values `)` attr-dict `:` functional-type(operands, results)";
+}
+
+#endif // HOCKET_PLACE_TD
