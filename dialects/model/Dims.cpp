@@ -21,35 +21,51 @@ Dims Dims::parse(llvm::StringRef text) {
   return dims;
 }
 
-std::string Dims::str() const {
-  return llvm::join(operands, ",") + "->" + llvm::join(results, ",");
+std::string Dims::str() const { return llvm::join(operands, ",") + "->" + llvm::join(results, ","); }
+
+Dims Dims::of(Operation *op, llvm::StringRef text) {
+  Dims dims = parse(text);
+  while (dims.operands.size() < op->getNumOperands())
+    dims.operands.emplace_back();
+  return dims;
 }
 
-static void addLetters(std::string &set, llvm::StringRef letters) {
-  for (char c : letters)
-    if (set.find(c) == std::string::npos)
-      set += c;
+std::string intersect(llvm::StringRef a, llvm::StringRef b) {
+  std::string out;
+  for (char c : a)
+    if (b.contains(c))
+      out += c;
+  return out;
 }
+
+std::string minus(llvm::StringRef a, llvm::StringRef b) {
+  std::string out;
+  for (char c : a)
+    if (!b.contains(c))
+      out += c;
+  return out;
+}
+
+std::string unite(llvm::StringRef a, llvm::StringRef b) { return a.str() + minus(b, a); }
+
+bool sameLetters(llvm::StringRef a, llvm::StringRef b) { return minus(a, b).empty() && minus(b, a).empty(); }
 
 std::string Dims::all() const {
   std::string set;
   for (const std::string &o : operands)
-    addLetters(set, o);
+    set = unite(set, o);
   for (const std::string &r : results)
-    addLetters(set, r);
+    set = unite(set, r);
   return set;
 }
 
 std::string Dims::reduced() const {
-  std::string in, kept, out;
+  std::string in, kept;
   for (const std::string &o : operands)
-    addLetters(in, o);
+    in = unite(in, o);
   for (const std::string &r : results)
-    addLetters(kept, r);
-  for (char c : in)
-    if (kept.find(c) == std::string::npos)
-      out += c;
-  return out;
+    kept = unite(kept, r);
+  return minus(in, kept);
 }
 
 std::map<char, int64_t> extents(Operation *op, const Dims &dims) {

@@ -26,6 +26,8 @@ def Model_Dialect : Dialect {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 def Model_LetterOpInterface : OpInterface<"LetterOp"> {
@@ -33,7 +35,7 @@ def Model_LetterOpInterface : OpInterface<"LetterOp"> {
   let description = "An op whose operand and result dimensions are named by letters.";
   let methods = [
     InterfaceMethod<"The letters of every operand and result.", "::hocket::model::Dims", "getLetters",
-      (ins), [{}], [{ return ::hocket::model::Dims::parse($_op.getDims()); }]>,
+      (ins), [{}], [{ return ::hocket::model::Dims::of($_op, $_op.getDims()); }]>,
     InterfaceMethod<"Letters that the op's kernel needs whole: sharding one inlines the definition.",
       "std::string", "getWholeLetters", (ins), [{}], [{ return std::string(); }]>,
     InterfaceMethod<"How result `i` reduces the letters it lacks: `sum` or `max`.",
@@ -45,11 +47,15 @@ def Model_LetterOpInterface : OpInterface<"LetterOp"> {
 
 class Model_Op<string mnemonic, list<Trait> traits = []> : Op<Model_Dialect, mnemonic, traits>;
 
-class Model_LetterOp<string mnemonic, list<Trait> traits = []>
-    : Model_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<Model_LetterOpInterface>], traits)> {
+/// `methods`: the interface methods of which the op has its own.
+class Model_LetterOp<string mnemonic, list<Trait> traits = [], list<string> methods = []>
+    : Model_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<Model_LetterOpInterface, methods>], traits)> {
   let assemblyFormat = "`(` operands `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
+
+class Model_FusedOp<string mnemonic>
+    : Model_LetterOp<mnemonic, [], ["getWholeLetters", "getFlops"]>;
 
 //===----------------------------------------------------------------------===//
 // Core ops
@@ -61,12 +67,12 @@ def Model_DotOp : Model_LetterOp<"dot"> {
   let results = (outs AnyRankedTensor:$result);
 }
 
-def Model_MapOp : Model_LetterOp<"map", [SingleBlock]> {
+def Model_MapOp : Model_LetterOp<"map", [SingleBlock, IsolatedFromAbove]> {
   let summary = "A scalar function of elements; operands are broadcast over letters they lack";
   let description = [{
     The region holds `arith`/`math` scalars only and ends in `model.yield`. All results
-    have the same letters (in the same order). An operand may also be an `index` scalar
-    (an offset), with no letters.
+    have the same letters (in the same order); a letter that no operand has repeats the
+    values. An operand may also be an `index` scalar (an offset), with no letters.
   }];
   let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$dims);
   let results = (outs Variadic<AnyRankedTensor>:$results_);
@@ -74,7 +80,7 @@ def Model_MapOp : Model_LetterOp<"map", [SingleBlock]> {
   let assemblyFormat = "`(` $inputs `)` $body attr-dict `:` functional-type(operands, results)";
 }
 
-def Model_ReduceOp : Model_LetterOp<"reduce"> {
+def Model_ReduceOp : Model_LetterOp<"reduce", [], ["getReduction"]> {
   let summary = "Sum or maximum over the letters missing from the result";
   let arguments = (ins AnyRankedTensor:$input, StrAttr:$dims, StrAttr:$kind);
   let results = (outs AnyRankedTensor:$result);
@@ -135,32 +141,32 @@ def Model_YieldOp : Model_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp"]>]
 // Fused ops: a name, a definition in core ops, letters needed whole, a kernel
 //===----------------------------------------------------------------------===//
 
-def Model_RmsNormOp : Model_LetterOp<"rmsnorm"> {
+def Model_RmsNormOp : Model_FusedOp<"rmsnorm"> {
   let summary = "y = x * r * w with r = 1 / sqrt(mean_h(x^2) + eps); results y, r";
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$w, StrAttr:$dims, F64Attr:$eps);
   let results = (outs AnyRankedTensor:$y, AnyRankedTensor:$r);
 }
 
-def Model_RmsNormGradOp : Model_LetterOp<"rmsnorm_grad"> {
+def Model_RmsNormGradOp : Model_FusedOp<"rmsnorm_grad"> {
   let summary = "(dy, x, r, w) -> (dx, dw)";
   let arguments = (ins AnyRankedTensor:$dy, AnyRankedTensor:$x, AnyRankedTensor:$r, AnyRankedTensor:$w, StrAttr:$dims);
   let results = (outs AnyRankedTensor:$dx, AnyRankedTensor:$dw);
 }
 
-def Model_LayerNormOp : Model_LetterOp<"layernorm"> {
+def Model_LayerNormOp : Model_FusedOp<"layernorm"> {
   let summary = "y = (x - mean) * r * w + b; results y, mean, r = 1 / sqrt(var_h(x) + eps)";
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$w, AnyRankedTensor:$b, StrAttr:$dims, F64Attr:$eps);
   let results = (outs AnyRankedTensor:$y, AnyRankedTensor:$mean, AnyRankedTensor:$r);
 }
 
-def Model_LayerNormGradOp : Model_LetterOp<"layernorm_grad"> {
+def Model_LayerNormGradOp : Model_FusedOp<"layernorm_grad"> {
   let summary = "(dy, x, mean, r, w) -> (dx, dw, db)";
   let arguments = (ins AnyRankedTensor:$dy, AnyRankedTensor:$x, AnyRankedTensor:$mean, AnyRankedTensor:$r,
                        AnyRankedTensor:$w, StrAttr:$dims);
   let results = (outs AnyRankedTensor:$dx, AnyRankedTensor:$dw, AnyRankedTensor:$db);
 }
 
-def Model_RopeOp : Model_LetterOp<"rope"> {
+def Model_RopeOp : Model_FusedOp<"rope"> {
   let summary = "Rotary position embedding on halves of the last letter; `inverse` rotates back (the derivative)";
   let description = [{
     Angle of pair i of d/2 at position p: p * f_i, f_i = theta^(-2i/d); with `scaling` =
@@ -172,7 +178,7 @@ def Model_RopeOp : Model_LetterOp<"rope"> {
   let results = (outs AnyRankedTensor:$result);
 }
 
-def Model_AttentionOp : Model_LetterOp<"attention"> {
+def Model_AttentionOp : Model_FusedOp<"attention"> {
   let summary = "softmax_t(scale q.k, masked) v; results o and the log-sum-exp of every row";
   let description = [{
     `"bsgrd,btgd,btgd,s,t->bsgrd,bsgr"`: g key/value heads, r query heads for each. With
@@ -183,7 +189,7 @@ def Model_AttentionOp : Model_LetterOp<"attention"> {
   let results = (outs AnyRankedTensor:$o, AnyRankedTensor:$e);
 }
 
-def Model_AttentionGradOp : Model_LetterOp<"attention_grad"> {
+def Model_AttentionGradOp : Model_FusedOp<"attention_grad"> {
   let summary = "(do, q, k, v, o, e, qpos, kpos) -> (dq, dk, dv)";
   let arguments = (ins AnyRankedTensor:$dout, AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        AnyRankedTensor:$o, AnyRankedTensor:$e, AnyRankedTensor:$qpos, AnyRankedTensor:$kpos,
@@ -191,7 +197,7 @@ def Model_AttentionGradOp : Model_LetterOp<"attention_grad"> {
   let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk, AnyRankedTensor:$dv);
 }
 
-def Model_XentOp : Model_LetterOp<"xent"> {
+def Model_XentOp : Model_FusedOp<"xent"> {
   let summary = "Cross-entropy: loss = scale * sum_bs (lse_v - logit[label]); results loss, lse";
   let description = [{
     A label below zero is ignored: no loss, no gradient. `valid` is the true number of
@@ -202,7 +208,7 @@ def Model_XentOp : Model_LetterOp<"xent"> {
   let results = (outs AnyRankedTensor:$loss, AnyRankedTensor:$lse);
 }
 
-def Model_XentGradOp : Model_LetterOp<"xent_grad"> {
+def Model_XentGradOp : Model_FusedOp<"xent_grad"> {
   let summary = "(logits, labels, lse) -> scale * (softmax - onehot), zero where the label is ignored";
   let arguments = (ins AnyRankedTensor:$logits, AnyRankedTensor:$labels, AnyRankedTensor:$lse, StrAttr:$dims,
                        F64Attr:$scale, OptionalAttr<I64Attr>:$valid);
