@@ -1,0 +1,52 @@
+//===- Verify.cpp - Invariants of plan's ops --------------------------------===//
+//
+// Local ones only.  Hazards, matching and deadlock are proved on the finished
+// plan by runtime/verify, the same for the compiler and the runtime.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/plan/Plan.h"
+
+using namespace mlir;
+using namespace hocket::plan;
+
+LogicalResult ClassOp::verify() {
+  if (getFirst().size() != getLast().size())
+    return emitOpError("first has ") << getFirst().size() << " coordinates and last " << getLast().size();
+  for (auto [a, b] : llvm::zip(getFirst(), getLast()))
+    if (a < 0 || a > b)
+      return emitOpError("covers no rank: first ") << a << ", last " << b;
+  for (int64_t e : getFirstUse())
+    if (e < 0 || e >= int64_t(getEvents()))
+      return emitOpError("first_use names event ") << e << " of " << getEvents();
+  int64_t end = 0;
+  for (RegionOp region : getBody().getOps<RegionOp>()) {
+    if (int64_t(region.getOffset()) < end)
+      return region.emitOpError("overlaps the region before it: starts at ") << region.getOffset() << ", legal from " << end;
+    end = region.getOffset() + region.getBytes();
+  }
+  if (end > int64_t(getArena()))
+    return emitOpError("regions end at ") << end << ", the arena at " << getArena();
+  return success();
+}
+
+LogicalResult RegionOp::verify() {
+  for (auto [n, what] : {std::pair{getSlots(), "slots"}, {getLayers(), "layers"}, {getMicros(), "micros"}})
+    if (int64_t(n) < 1)
+      return emitOpError(what) << " = " << n << "; at least 1";
+  return success();
+}
+
+LogicalResult ListOp::verify() {
+  if (getEntries().size() % 6)
+    return emitOpError("entries come in sixes (template, micro-batch, four slots), got ") << getEntries().size();
+  return success();
+}
+
+LogicalResult RepeatOp::verify() {
+  if (getStep() == 0 || (int64_t(getTo()) - int64_t(getFrom())) % int64_t(getStep()) != 0)
+    return emitOpError("never ends: from ") << getFrom() << " to " << getTo() << " by " << getStep();
+  for (Operation &op : getBody().front())
+    if (isa<RepeatOp>(op))
+      return op.emitOpError("is nested in a repeat; repeats are flat");
+  return success();
+}
