@@ -1,0 +1,99 @@
+#include "compiler/input/legal.h"
+
+#include "compiler/input/units.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+
+using namespace llvm;
+
+namespace hocket {
+
+std::string nearestDivisors(int64_t n, int64_t k) {
+  int64_t below = 0, above = 0;
+  auto consider = [&](int64_t d) {
+    if (d <= k)
+      below = std::max(below, d);
+    else if (above == 0 || d < above)
+      above = d;
+  };
+  for (int64_t d = 1; d * d <= n; ++d)
+    if (n % d == 0) {
+      consider(d);
+      consider(n / d);
+    }
+  std::string out = std::to_string(below);
+  return above ? out + " or " + std::to_string(above) : out;
+}
+
+bool checkJob(const ModelConfig &model, const Cluster &cluster, const Job &job, Diagnostics &diags) {
+  size_t before = diags.errors();
+  if (job.sequence > model.maxPositions)
+    diags
+        .error(job.sequenceLoc, "the sequence of " + Twine(job.sequence) + " is longer than the model's " +
+                                    Twine(model.maxPositions) + " positions")
+        .note(model.maxPositionsLoc, "at most " + Twine(model.maxPositions) + " is legal");
+  double rate = job.dtype == format::DType::F64 ? cluster.device.rateF64 : cluster.device.rateF32;
+  if (rate == 0) {
+    StringRef dtype = job.dtype == format::DType::F64 ? "f64" : "f32";
+    diags.error(cluster.device.loc, "device '" + cluster.device.name + "' gives no rate for " + dtype +
+                                        ", which the job computes in");
+  }
+  return diags.errors() == before;
+}
+
+bool checkLegal(const ModelConfig &model, const Cluster &cluster, const Job &job, const Strategy &s,
+                Diagnostics &diags) {
+  size_t before = diags.errors();
+  checkJob(model, cluster, job, diags);
+
+  auto shards = [&](char letter) {
+    return !s.tilesGiven ||
+           any_of(s.tiles, [&](const Tile &t) { return t.letter == letter && t.axis == "tensor"; });
+  };
+  if (shards('g') && model.heads % s.tensor != 0)
+    diags.error(s.tensorLoc, Twine(model.heads) + " heads are not divisible by tensor=" + Twine(s.tensor))
+        .note(model.headsLoc, "nearest legal values for tensor: " + nearestDivisors(model.kvHeads, s.tensor));
+  else if (shards('g') && model.kvHeads % s.tensor != 0)
+    diags
+        .error(s.tensorLoc,
+               Twine(model.kvHeads) + " key/value heads are not divisible by tensor=" + Twine(s.tensor))
+        .note(model.kvHeadsLoc,
+              "nearest legal values for tensor: " + nearestDivisors(model.kvHeads, s.tensor));
+
+  if (model.layers < s.pipeline)
+    diags
+        .error(s.pipelineLoc,
+               Twine(model.layers) + " layers are fewer than pipeline=" + Twine(s.pipeline) + " stages")
+        .note(model.layersLoc, "at most pipeline=" + Twine(model.layers) + " is legal");
+  if (!s.layers.empty()) {
+    int64_t sum = std::accumulate(s.layers.begin(), s.layers.end(), int64_t{0});
+    if (static_cast<int64_t>(s.layers.size()) != s.pipeline)
+      diags.error(s.layersLoc, "'layers' names " + Twine(s.layers.size()) +
+                                   " stages; the mesh has pipeline=" + Twine(s.pipeline));
+    else if (sum != model.layers)
+      diags.error(s.layersLoc, "'layers' add up to " + Twine(sum) + "; the model has " + Twine(model.layers));
+  }
+
+  if (job.globalBatch > 0) {
+    if (job.globalBatch % s.data != 0) {
+      diags
+          .error(s.dataLoc.valid() ? s.dataLoc : s.meshLoc, "the global batch of " + Twine(job.globalBatch) +
+                                                                " is not divisible by data=" + Twine(s.data))
+          .note(job.globalBatchLoc,
+                "nearest legal values for data: " + nearestDivisors(job.globalBatch, s.data));
+    } else if (s.microBatch && job.globalBatch / s.data % s.microBatch != 0) {
+      int64_t replica = job.globalBatch / s.data;
+      diags
+          .error(s.microBatchLoc, "a replica's batch of " + Twine(replica) + " (global batch " +
+                                      Twine(job.globalBatch) + " / data " + Twine(s.data) +
+                                      ") is not divisible by micro_batch=" + Twine(s.microBatch))
+          .note(job.globalBatchLoc,
+                "nearest legal values for micro_batch: " + nearestDivisors(replica, s.microBatch));
+    }
+  }
+  return diags.errors() == before;
+}
+
+} // namespace hocket

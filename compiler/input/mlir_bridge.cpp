@@ -1,0 +1,127 @@
+#include "compiler/input/mlir_bridge.h"
+
+#include "dialects/topo/Topo.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace hocket {
+
+Location toLocation(Loc loc, const Diagnostics &diags, MLIRContext *context) {
+  if (!loc.valid())
+    return UnknownLoc::get(context);
+  return FileLineColRange::get(StringAttr::get(context, diags.name(loc.file)), loc.line, loc.column,
+                               loc.endLine, loc.endColumn);
+}
+
+namespace {
+
+/// The first file location in a (possibly fused, named or called) location
+/// that lies in a known text.
+Loc findLoc(Location location, const Diagnostics &diags) {
+  Loc found;
+  location->walk([&](Location l) {
+    if (auto range = dyn_cast<FileLineColRange>(l)) {
+      if (int32_t file = diags.find(range.getFilename().getValue()); file >= 0) {
+        found = {file, range.getStartLine(), range.getStartColumn(), range.getEndLine(),
+                 range.getEndColumn()};
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return found;
+}
+
+} // namespace
+
+MlirDiagnosticBridge::MlirDiagnosticBridge(MLIRContext *context, Diagnostics &diags, int exitCode)
+    : context(context) {
+  id = context->getDiagEngine().registerHandler([&diags, exitCode](Diagnostic &d) {
+    auto text = [&](Diagnostic &d, Loc loc) {
+      // A location outside the known texts stands in the message.
+      std::string s = d.str();
+      if (!loc.valid() && !isa<UnknownLoc>(d.getLocation())) {
+        std::string where;
+        llvm::raw_string_ostream os(where);
+        d.getLocation()->print(os);
+        s += " [" + where + "]";
+      }
+      return s;
+    };
+    Loc loc = findLoc(d.getLocation(), diags);
+    if (d.getSeverity() == DiagnosticSeverity::Remark || d.getSeverity() == DiagnosticSeverity::Note)
+      return success();
+    Diagnostics::Builder b = d.getSeverity() == DiagnosticSeverity::Error
+                                 ? diags.error(loc, text(d, loc), exitCode)
+                                 : diags.warning(loc, text(d, loc));
+    for (Diagnostic &note : d.getNotes()) {
+      Loc noteLoc = findLoc(note.getLocation(), diags);
+      b.note(noteLoc, text(note, noteLoc));
+    }
+    return success();
+  });
+}
+
+MlirDiagnosticBridge::~MlirDiagnosticBridge() { context->getDiagEngine().eraseHandler(id); }
+
+OwningOpRef<ModuleOp> buildTopo(const Cluster &c, const Diagnostics &diags, MLIRContext *context) {
+  context->loadDialect<topo::TopoDialect>();
+  OpBuilder b(context);
+  auto at = [&](Loc loc) { return toLocation(loc, diags, context); };
+  OwningOpRef<ModuleOp> module = ModuleOp::create(b, at(c.loc));
+  b.setInsertionPointToEnd(module->getBody());
+  auto cluster = topo::ClusterOp::create(b, at(c.loc), c.name);
+  b.setInsertionPointToEnd(&cluster.getBody().emplaceBlock());
+
+  auto rate = [&](double r) { return r > 0 ? b.getF64FloatAttr(r) : FloatAttr(); };
+  const DeviceKind &d = c.device;
+  topo::DeviceOp::create(b, at(d.loc), d.name, d.isa, d.threads, d.memory, rate(d.rateF32), rate(d.rateF64),
+                         llvm::APFloat(d.memoryRate));
+
+  // Outermost island first; the host level is the leaf.
+  for (size_t i = c.levels.size(); i-- > 0;) {
+    const IslandLevel &level = c.levels[i];
+    bool leaf = i == 0;
+    // How many of this island the one around it holds.
+    int64_t count = i + 1 == c.levels.size() ? 1 : c.levels[i + 1].count;
+    auto island = topo::IslandOp::create(b, at(level.loc), level.name, count, level.kind,
+                                         leaf ? FlatSymbolRefAttr::get(context, d.name) : FlatSymbolRefAttr(),
+                                         leaf ? b.getI64IntegerAttr(level.count) : IntegerAttr(),
+                                         llvm::APFloat(level.rate), llvm::APFloat(level.latency));
+    b.setInsertionPointToEnd(&island.getBody().emplaceBlock());
+  }
+  return module;
+}
+
+OwningOpRef<ModuleOp> parseModule(int32_t source, MLIRContext *context, Diagnostics &diags) {
+  OwningOpRef<ModuleOp> module;
+  size_t before = diags.errors();
+  MlirDiagnosticBridge bridge(context, diags, kExitBadInput);
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext crash;
+  auto buffer = llvm::MemoryBuffer::getMemBuffer(diags.text(source), diags.name(source));
+  bool ok = crash.RunSafelyOnThread(
+      [&] {
+        llvm::SourceMgr sources;
+        sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+        module = parseSourceFile<ModuleOp>(sources, ParserConfig(context));
+      },
+      64u << 20);
+  llvm::CrashRecoveryContext::Disable();
+  if (!ok) {
+    // What the crashed thread left is not touched again.
+    (void)module.release();
+    diags.error("the MLIR text in '" + diags.name(source) + "' crashed the parser");
+    return {};
+  }
+  if (!module && diags.errors() == before)
+    diags.error("'" + diags.name(source) + "' holds no MLIR module");
+  return module;
+}
+
+} // namespace hocket

@@ -1,0 +1,253 @@
+//===- main.cpp - The hocket command ----------------------------------------===//
+//
+// Verbs: plan, run, verify, version, help.  Arguments in, exit code out; the
+// work is in the libraries.  This file and verify_verb.cpp alone are compiled
+// with exceptions, for CLI11.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/driver.h"
+#include "tools/hocket/verbs.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <signal.h>
+#include <unistd.h>
+
+using namespace hocket;
+using llvm::StringRef;
+
+namespace {
+
+int usage(const llvm::Twine &what, const llvm::Twine &hint) {
+  llvm::errs() << "error: " << what << "\n";
+  if (!hint.isTriviallyEmpty())
+    llvm::errs() << "hint: " << hint << "\n";
+  return kExitBadInput;
+}
+
+std::string ownFolder(const char *argv0) {
+  static int anchor;
+  return llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(argv0, &anchor)).str();
+}
+
+int runVerb(const std::string &folder, int argc, char **argv) {
+  std::string program = folder + "/hocket-run";
+  std::vector<char *> args = {program.data()};
+  for (int i = 2; i < argc; ++i)
+    args.push_back(argv[i]);
+  args.push_back(nullptr);
+  ::execv(program.c_str(), args.data());
+  llvm::errs() << "error: cannot start '" << program << "': " << std::strerror(errno) << "\n";
+  return kExitRuntime;
+}
+
+/// `-MD` and `-MF FILE` as compilers spell them; CLI11 knows one-letter names only.
+std::vector<std::string> arguments(int argc, char **argv) {
+  std::vector<std::string> out;
+  for (int i = 1; i < argc; ++i) {
+    StringRef a = argv[i];
+    if (a == "-MD")
+      out.emplace_back("--depfile");
+    else if (a.starts_with("-MF"))
+      out.emplace_back("--depfile-path"), a.size() > 3 ? out.push_back(a.substr(3).str()) : void();
+    else
+      out.push_back(a.str());
+  }
+  return out;
+}
+
+/// Every long option and verb of an app, for "did you mean".
+std::vector<std::string> names(const CLI::App &app) {
+  std::vector<std::string> out;
+  for (const CLI::Option *o : app.get_options())
+    for (const std::string &n : o->get_lnames())
+      out.push_back("--" + n);
+  return out;
+}
+
+std::string suggestion(const std::string &word, const std::vector<std::string> &candidates) {
+  std::vector<StringRef> refs(candidates.begin(), candidates.end());
+  return didYouMean(StringRef(word).split('=').first, refs);
+}
+
+struct PlanOptions {
+  PlanRequest request;
+  std::string stopAfter, startFrom, dropout, color = "auto", format = "human";
+  int64_t sequence = 0, globalBatch = 0, microBatch = 0;
+};
+
+void definePlan(CLI::App &plan, PlanOptions &o) {
+  PlanRequest &r = o.request;
+  plan.add_option("JOB", r.job, "job.toml (or, with --start-from, MLIR text; '-' is standard input)");
+  plan.add_option("--model", r.model, "Folder with config.json; overrides the job's");
+  plan.add_option("--cluster", r.cluster, "cluster.toml, or NAME[:HOSTS] of a shipped cluster");
+  plan.add_option("--strategy", r.strategy,
+                  "strategy.toml, or a mesh as in 'data=2,tensor=2'; chosen when absent");
+  plan.add_option("--sequence", o.sequence, "Tokens per sequence");
+  plan.add_option("--global-batch", o.globalBatch, "Sequences per optimizer step");
+  plan.add_option("--micro-batch", o.microBatch, "Sequences per replica and micro-batch");
+  plan.add_option("--dtype", r.dtype, "f32 or f64");
+  plan.add_option("--dropout", o.dropout, "0: train without the dropout that config.json asks for");
+  plan.add_flag("--allow-idle", r.allowIdle, "A strategy may use fewer devices than the cluster has");
+  plan.add_option("--stop-after", o.stopAfter,
+                  "Print the IR after this phase: topo, import, differentiate, search, "
+                  "shard, place, partition, schedule, allocate or emit");
+  plan.add_option("--start-from", o.startFrom, "Resume before this phase from MLIR text");
+  plan.add_option("-o,--output", r.output, "FILE.hkt, DIR/ (DIR/plan.hkt) or '-'");
+  plan.add_flag("--json", r.json, "One JSON document on standard output");
+  plan.add_flag("-q,--quiet", r.quiet, "No progress");
+  plan.add_option("--color", o.color, "auto, always or never");
+  plan.add_option("--message-format", o.format, "human, short or json");
+  plan.add_flag("--depfile", r.depfile, "-MD: write a make rule with every file read to OUTPUT.d");
+  plan.add_option("--depfile-path", r.depfilePath, "-MF FILE: write that rule to FILE");
+}
+
+template <typename T>
+bool pick(StringRef flag, StringRef value, llvm::ArrayRef<std::pair<StringRef, T>> choices, T &out) {
+  std::vector<StringRef> words;
+  std::string list;
+  for (const auto &[word, choice] : choices) {
+    if (word == value) {
+      out = choice;
+      return true;
+    }
+    words.push_back(word);
+    list += (list.empty() ? "" : ", ") + word.str();
+  }
+  usage(flag + ": unknown value '" + value + "'" + didYouMean(value, words), "one of: " + list);
+  return false;
+}
+
+int planVerb(const CLI::App &plan, PlanOptions &o, const std::string &folder) {
+  PlanRequest &r = o.request;
+  std::vector<std::pair<StringRef, Phase>> phases;
+  for (StringRef p : phaseNames())
+    phases.emplace_back(p, *parsePhase(p));
+  if (!o.stopAfter.empty() && !pick<Phase>("--stop-after", o.stopAfter, phases, r.stopAfter))
+    return kExitBadInput;
+  if (!o.startFrom.empty() &&
+      !pick<Phase>("--start-from", o.startFrom, llvm::ArrayRef(phases).drop_front(2), r.startFrom))
+    return kExitBadInput;
+  if (!pick<ColorMode>(
+          "--color", o.color,
+          {{"auto", ColorMode::Auto}, {"always", ColorMode::Always}, {"never", ColorMode::Never}}, r.color) ||
+      !pick<MessageFormat>(
+          "--message-format", o.format,
+          {{"human", MessageFormat::Human}, {"short", MessageFormat::Short}, {"json", MessageFormat::Json}},
+          r.messageFormat))
+    return kExitBadInput;
+  if (!o.dropout.empty()) {
+    if (o.dropout != "0" && o.dropout != "0.0")
+      return usage("--dropout is '" + o.dropout + "'; only 0 is supported", "");
+    r.dropoutZero = true;
+  }
+  auto given = [&](const char *flag, int64_t value, std::optional<int64_t> &out) {
+    if (plan.count(flag))
+      out = value;
+  };
+  given("--sequence", o.sequence, r.sequence);
+  given("--global-batch", o.globalBatch, r.globalBatch);
+  given("--micro-batch", o.microBatch, r.microBatch);
+  r.depfile |= !r.depfilePath.empty();
+  if (r.startFrom != Phase::None && r.job.empty())
+    return usage("--start-from needs the MLIR text as its argument", "");
+  if (r.output.empty() && r.stopAfter == Phase::None)
+    return usage("no output: give -o FILE.hkt or -o DIR/",
+                 "--stop-after=PHASE prints the IR on standard output instead");
+  if (r.depfile && r.depfilePath.empty() && (r.output.empty() || r.output == "-"))
+    return usage("-MD needs -o FILE or -MF FILE", "");
+  r.shippedClusters = folder + "/../share/hocket/clusters";
+  return runPlan(r);
+}
+
+int dispatch(int argc, char **argv) {
+  std::string folder = ownFolder(argv[0]);
+  if (argc > 1 && StringRef(argv[1]) == "run")
+    return runVerb(folder, argc, argv);
+
+  CLI::App app("hocket: split a model's training over a cluster, and prove and run the plan", "hocket");
+  app.require_subcommand(0, 1);
+  app.set_help_all_flag("--help-all", "Help of every verb");
+  CLI::App *plan = app.add_subcommand("plan", "Compile a model, a cluster and a job into a plan file");
+  app.add_subcommand("run", "Train with a plan: hocket-run with the same arguments");
+  CLI::App *verify = app.add_subcommand("verify", "Prove that a plan file is sound");
+  CLI::App *version = app.add_subcommand("version", "Versions of hocket, LLVM and the plan format");
+  CLI::App *help = app.add_subcommand("help", "Help of a verb");
+  PlanOptions options;
+  definePlan(*plan, options);
+  std::string planFile, topic;
+  bool verifyJson = false, versionJson = false;
+  verify->add_option("FILE", planFile, "A plan file, or a folder with plan.hkt")->required();
+  verify->add_flag("--json", verifyJson, "One JSON document on standard output");
+  version->add_flag("--json", versionJson, "One JSON document on standard output");
+  help->add_option("VERB", topic, "Which verb");
+
+  std::vector<std::string> verbs = {"plan", "run", "verify", "version", "help"};
+  std::vector<std::string> args = arguments(argc, argv);
+  if (!args.empty() && !StringRef(args[0]).starts_with("-") && !llvm::is_contained(verbs, args[0]))
+    return usage("there is no verb '" + args[0] + "'" + suggestion(args[0], verbs),
+                 "verbs: plan, run, verify, version, help");
+  CLI::App *verb = args.empty() || StringRef(args[0]).starts_with("-") ? &app : app.get_subcommand(args[0]);
+  try {
+    std::vector<std::string> reversed(args.rbegin(), args.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp &e) {
+    app.exit(e);
+    return kExitOk;
+  } catch (const CLI::CallForAllHelp &e) {
+    app.exit(e);
+    return kExitOk;
+  } catch (const CLI::ParseError &e) {
+    std::string help =
+        "hocket " + (args.empty() ? std::string() : args[0] + " ") + "--help lists what there is";
+    for (const std::string &a : args)
+      if (StringRef(a).starts_with("--") &&
+          !llvm::is_contained(names(*verb), StringRef(a).split('=').first.str()))
+        return usage("unknown option '" + a + "'" + suggestion(a, names(*verb)), help);
+    return usage(e.what(), help);
+  }
+  if (*plan)
+    return planVerb(*plan, options, folder);
+  if (*verify)
+    return verifyVerb(planFile, verifyJson);
+  if (*version)
+    return versionVerb(versionJson);
+  const CLI::App *shown = &app;
+  if (*help && !topic.empty()) {
+    if (topic == "run") {
+      char *forward[] = {argv[0], argv[0], const_cast<char *>("--help"), nullptr};
+      return runVerb(folder, 3, forward);
+    }
+    if (!llvm::is_contained(verbs, topic))
+      return usage("there is no verb '" + topic + "'" + suggestion(topic, verbs),
+                   "verbs: plan, run, verify, version, help");
+    shown = app.get_subcommand(topic);
+  }
+  std::string text = shown->help();
+  llvm::outs() << text;
+  // No verb is a question about usage, not an answer.
+  return args.empty() ? kExitBadInput : kExitOk;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  ::signal(SIGPIPE, SIG_IGN);
+  llvm::sys::SetInterruptFunction(nullptr);
+  int code = dispatch(argc, argv);
+  // A full disk or closed pipe behind standard output is an error like any other.
+  llvm::outs().flush();
+  if (llvm::outs().has_error()) {
+    llvm::errs() << "error: cannot write to standard output: " << llvm::outs().error().message() << "\n";
+    llvm::outs().clear_error();
+    return code == kExitOk ? kExitRuntime : code;
+  }
+  return code;
+}
