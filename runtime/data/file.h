@@ -1,0 +1,58 @@
+//===- file.h - Reading and writing files with checks -----------------------===//
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::data {
+
+/// A regular file opened for reading; directories, FIFOs and devices are refused.
+/// All failures throw Error(2) with the path.
+class InputFile {
+public:
+  explicit InputFile(const std::string &path);
+  ~InputFile();
+  InputFile(const InputFile &) = delete;
+  InputFile &operator=(const InputFile &) = delete;
+
+  uint64_t size() const { return length; }
+  const std::string &path() const { return name; }
+  /// Reads exactly [offset, offset + bytes).
+  void read(uint64_t offset, void *destination, uint64_t bytes) const;
+
+private:
+  std::string name;
+  int fd = -1;
+  uint64_t length = 0;
+};
+
+/// A file that appears under its name only when it is complete: written beside
+/// it, synced, renamed.  Without commit() nothing is left.  Failures throw Error(4).
+class OutputFile {
+public:
+  explicit OutputFile(const std::string &path);
+  ~OutputFile();
+  OutputFile(const OutputFile &) = delete;
+  OutputFile &operator=(const OutputFile &) = delete;
+
+  void write(const void *data, uint64_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  void commit();
+
+private:
+  void flush();
+  [[noreturn]] void fail(const char *what);
+  std::string name, temporary;
+  int fd = -1;
+  std::vector<char> buffer;
+};
+
+/// Creates a directory and its parents.  Throws Error(4).
+void makeDirectories(const std::string &path);
+
+/// Removes the temporary files of all open OutputFiles; safe in a signal handler.
+void removeTemporaries() noexcept;
+
+} // namespace hocket::data

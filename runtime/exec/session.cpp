@@ -1,0 +1,377 @@
+#include "runtime/exec/session.h"
+
+#include "runtime/comm/local/world.h"
+#include "runtime/device/cpu/allocations.h"
+#include "runtime/device/cpu/device.h"
+#include "runtime/error.h"
+#include "runtime/exec/issue.h"
+#include "runtime/exec/schedule.h"
+#include "runtime/ranks.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <system_error>
+#include <unistd.h>
+
+namespace hocket::exec {
+
+using device::Fault;
+using device::Gate;
+using List = std::vector<format::ListEntry> format::ClassProgram::*;
+
+/// One rank: its device, communicator and issue thread.
+struct Rank {
+  uint32_t rank = 0, classIndex = 0;
+  std::unique_ptr<device::cpu::CpuDevice> device;
+  std::unique_ptr<comm::Communicator> communicator;
+  std::vector<double *> metrics;
+  std::unique_ptr<Issuer> issuer;
+  std::thread thread;
+};
+
+struct Session::Impl {
+  Impl(format::Plan p, Options o);
+  ~Impl();
+  void checkSize() const;
+  void makeRank(Rank &rank);
+  void findRows();
+  void serve(Rank &rank) noexcept;
+  void run(List list, const char *what);
+  void stop();
+  std::string report(double seconds, const char *what) const;
+  void setScalars(uint64_t t);
+
+  format::Plan plan;
+  Options options;
+  double deadline = 0;
+  Fault fault;
+  std::unique_ptr<device::cpu::Module> module;
+  std::shared_ptr<device::cpu::MatmulLibrary> library;
+  std::unique_ptr<comm::local::World> world;
+  std::vector<uint64_t> scalars;
+  std::vector<double> metrics;
+  std::vector<Rank> ranks;
+  std::vector<std::byte *> arenas;
+
+  // Hand-over of a list from the caller to the issue threads and back.
+  List current = nullptr;
+  std::atomic<uint32_t> generation{0}, finished{0};
+  std::atomic<bool> closing{false};
+  Gate go, done;
+
+  /// Where each global row is read: [row] -> (kind, address).
+  std::vector<std::vector<std::pair<format::InputKind, std::byte *>>> rows;
+  std::vector<int32_t> window, labels; ///< one row on its way
+  uint64_t steps = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// Set-up
+//===----------------------------------------------------------------------===//
+
+void Session::Impl::checkSize() const {
+  uint64_t threads = 0, bytes = 0;
+  for (uint32_t r = 0; r < plan.ranks(); ++r) {
+    const format::ClassProgram &program = plan.classes[classOf(plan, r)];
+    threads += program.streams.size() + std::max(1u, plan.threadsPerRank);
+    bytes += program.arenaBytes;
+    if (threads > 4096)
+      throw Error(kExitIncompatible, "the plan is for " + std::to_string(plan.ranks()) +
+                                         " ranks; ranks are threads of one process here, which may have 4096");
+  }
+  uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > memory)
+    throw Error(kExitIncompatible, "the plan's arenas need " + std::to_string(bytes) + " bytes, this machine has " +
+                                       std::to_string(memory));
+}
+
+Session::Impl::Impl(format::Plan p, Options o) : plan(std::move(p)), options(std::move(o)) {
+  deadline = options.deadlineSeconds > 0 ? options.deadlineSeconds : std::max(30.0, 20 * plan.predictedStepSeconds);
+  checkSize();
+  module = std::make_unique<device::cpu::Module>(plan, options.resolve);
+  for (const format::Gemm &g : plan.gemms)
+    if (g.symbol.empty() && !library)
+      library = device::cpu::MatmulLibrary::load();
+  world = std::make_unique<comm::local::World>(plan, fault);
+  scalars.assign(plan.scalars.size(), 0);
+  metrics.assign(plan.metrics.size(), std::numeric_limits<double>::quiet_NaN());
+  ranks.resize(plan.ranks());
+  for (uint32_t r = 0; r < ranks.size(); ++r) {
+    ranks[r].rank = r;
+    makeRank(ranks[r]);
+    arenas.push_back(ranks[r].device->arena());
+  }
+  findRows();
+  window.resize(plan.sequence + size_t(1));
+  labels.resize(plan.sequence);
+  try {
+    for (Rank &rank : ranks)
+      rank.thread = std::thread([this, &rank] { serve(rank); });
+  } catch (const std::system_error &e) {
+    stop();
+    throw Error(kExitRunTime, std::string("cannot start the ranks' threads: ") + e.what());
+  }
+}
+
+void Session::Impl::makeRank(Rank &rank) {
+  rank.classIndex = classOf(plan, rank.rank);
+  const format::ClassProgram &program = plan.classes[rank.classIndex];
+  device::cpu::DeviceOptions d;
+  d.delays = options.delays;
+  d.delaySeed = options.delaySeed;
+  if (options.trace)
+    d.spansPerList = std::max({unrolledCount(program, program.init), unrolledCount(program, program.step),
+                               unrolledCount(program, program.eval)});
+  rank.device =
+      std::make_unique<device::cpu::CpuDevice>(plan, program, rank.rank, *module, library, fault, d);
+  rank.communicator = world->join(rank.rank);
+  // A class reports through its first rank.
+  bool first = true;
+  std::vector<uint32_t> at = coordinates(plan, rank.rank);
+  for (size_t a = 0; a < at.size(); ++a)
+    first &= at[a] == program.first[a];
+  for (size_t m = 0; m < plan.metrics.size(); ++m)
+    rank.metrics.push_back(first && plan.metrics[m].classIndex == rank.classIndex ? &metrics[m] : nullptr);
+  rank.issuer = std::make_unique<Issuer>(plan, rank.rank, *rank.device, *rank.communicator, fault, scalars.data(),
+                                         rank.metrics.data());
+}
+
+void Session::Impl::findRows() {
+  rows.resize(plan.globalBatch);
+  for (const format::Input &input : plan.inputs)
+    for (Rank &rank : ranks) {
+      if (rank.classIndex != input.classIndex)
+        continue;
+      const format::Region &region = plan.classes[rank.classIndex].regions[input.at.index];
+      uint64_t first = combined(plan, coordinates(plan, rank.rank), input.axes) * plan.microBatches * input.rows;
+      for (uint64_t mb = 0; mb < plan.microBatches; ++mb)
+        for (uint64_t i = 0; i < input.rows; ++i) {
+          uint64_t row = first + mb * input.rows + i;
+          uint64_t offset = region.offset + static_cast<uint64_t>(input.at.offset) +
+                            (input.at.flags & format::kMicro ? mb * region.microStride : 0) +
+                            i * plan.sequence * sizeof(int32_t);
+          if (row >= rows.size() || offset + plan.sequence * sizeof(int32_t) > plan.classes[rank.classIndex].arenaBytes)
+            throw Error(kExitNo, "an input of class '" + plan.classes[rank.classIndex].name +
+                                     "' lies outside the batch or the arena");
+          rows[row].push_back({input.kind, rank.device->arena() + offset});
+        }
+    }
+}
+
+Session::Impl::~Impl() { stop(); }
+
+void Session::Impl::stop() {
+  closing.store(true, std::memory_order_release);
+  go.notify();
+  for (Rank &rank : ranks)
+    if (rank.thread.joinable())
+      rank.thread.join();
+}
+
+//===----------------------------------------------------------------------===//
+// Running a list
+//===----------------------------------------------------------------------===//
+
+void Session::Impl::serve(Rank &rank) noexcept {
+  for (uint32_t seen = 0;;) {
+    auto ready = [&] {
+      return generation.load(std::memory_order_acquire) != seen || closing.load(std::memory_order_acquire);
+    };
+    if (!go.wait(ready, fault) || generation.load(std::memory_order_acquire) == seen)
+      return;
+    ++seen;
+    const format::ClassProgram &program = plan.classes[rank.classIndex];
+    rank.issuer->run(program.*current);
+    if (!rank.device->finish())
+      return;
+    if (finished.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks.size())
+      done.notify();
+  }
+}
+
+void Session::Impl::run(List list, const char *what) {
+  fault.check();
+  current = list;
+  finished.store(0, std::memory_order_relaxed);
+  generation.fetch_add(1, std::memory_order_release);
+  go.notify();
+  uint64_t before = 0;
+  int64_t since = trace::now();
+  auto ready = [&] { return finished.load(std::memory_order_acquire) == ranks.size(); };
+  while (!done.wait(ready, fault, 200'000'000) && !fault.raised()) {
+    uint64_t progress = 0;
+    for (Rank &rank : ranks)
+      progress += rank.device->progress();
+    if (progress != before) {
+      before = progress;
+      since = trace::now();
+    } else if (double idle = static_cast<double>(trace::now() - since) * 1e-9; idle > deadline) {
+      fault.raise(kExitRunTime, report(idle, what));
+    }
+  }
+  if (fault.raised()) {
+    stop();
+    fault.check();
+  }
+}
+
+std::string Session::Impl::report(double seconds, const char *what) const {
+  std::string text = std::string(what) + " " + std::to_string(steps + 1) + ": no operation finished for " +
+                     std::to_string(static_cast<int64_t>(seconds)) + " s; waiting are";
+  int lines = 0;
+  for (const Rank &rank : ranks) {
+    const format::ClassProgram &program = plan.classes[rank.classIndex];
+    std::string peers = rank.communicator->waitsFor();
+    for (uint32_t s = 0; s < program.streams.size(); ++s) {
+      device::Waiting w = rank.device->waiting(s);
+      if (w.idle)
+        continue;
+      if (++lines > 24)
+        return text + "\n  and more";
+      text += "\n  rank " + std::to_string(rank.rank) + ", stream " + program.streams[s] + ": " + w.what;
+      if (w.name < plan.strings.size() && !plan.strings[w.name].empty())
+        text += " '" + plan.strings[w.name] + "'";
+      // Events are waited for inside the rank; the rest waits for peers.
+      if (w.name != UINT32_MAX && !peers.empty())
+        text += ", for " + peers;
+    }
+  }
+  return text;
+}
+
+void Session::Impl::setScalars(uint64_t t) {
+  for (size_t i = 0; i < scalars.size(); ++i)
+    scalars[i] = scalarBits(plan.scalars[i], plan.optimizer, t, options.seed);
+}
+
+//===----------------------------------------------------------------------===//
+// The interface
+//===----------------------------------------------------------------------===//
+
+Session::Session(format::Plan plan, Options options)
+    : impl(std::make_unique<Impl>(std::move(plan), std::move(options))) {}
+Session::~Session() = default;
+
+const format::Plan &Session::plan() const { return impl->plan; }
+uint64_t Session::stepsDone() const { return impl->steps; }
+std::span<std::byte *const> Session::arenas() const { return impl->arenas; }
+
+uint64_t Session::arenaBytes() const {
+  uint64_t sum = 0;
+  for (const Rank &rank : impl->ranks)
+    sum += impl->plan.classes[rank.classIndex].arenaBytes;
+  return sum;
+}
+
+void Session::initialize() {
+  impl->setScalars(1);
+  impl->run(&format::ClassProgram::init, "init before step");
+}
+
+checkpoint::LoadReport Session::load(const std::string &directory) {
+  return checkpoint::load(impl->plan, directory, impl->arenas);
+}
+
+void Session::setRow(uint32_t row, std::span<const int32_t> tokens, std::span<const int32_t> labels) {
+  for (auto [kind, to] : impl->rows[row]) {
+    std::span<const int32_t> from = kind == format::InputKind::Tokens ? tokens : labels;
+    std::memcpy(to, from.data(), impl->plan.sequence * sizeof(int32_t));
+  }
+}
+
+StepResult Session::step() {
+  StepResult result;
+  result.step = impl->steps + 1;
+  result.learningRate = learningRate(impl->plan.optimizer, result.step);
+  impl->setScalars(result.step);
+  int64_t begin = trace::now();
+  impl->run(&format::ClassProgram::step, "step");
+  result.seconds = static_cast<double>(trace::now() - begin) * 1e-9;
+  ++impl->steps;
+  result.loss = metric("loss");
+  result.gradNorm = metric("grad_norm");
+  return result;
+}
+
+StepResult Session::step(const data::Tokens &text, data::Order order) {
+  std::span<const int32_t> window = impl->window;
+  size_t s = impl->plan.sequence;
+  for (uint32_t row = 0; row < impl->plan.globalBatch; ++row) {
+    text.trainRow(order, impl->options.seed, impl->steps, row, impl->window);
+    setRow(row, window.first(s), window.subspan(1, s));
+  }
+  return step();
+}
+
+double Session::evaluateRows() {
+  impl->setScalars(impl->steps + 1);
+  impl->run(&format::ClassProgram::eval, "evaluation before step");
+  return metric("loss");
+}
+
+double Session::evaluate(const data::Tokens &text) {
+  uint64_t windows = text.validationWindows(), batch = impl->plan.globalBatch;
+  size_t s = impl->plan.sequence;
+  double sum = 0;
+  for (uint64_t first = 0; first < windows; first += batch) {
+    for (uint32_t row = 0; row < batch; ++row) {
+      text.validationRow(first + row, std::span(impl->window).first(s), impl->labels);
+      setRow(row, std::span(impl->window).first(s), impl->labels);
+    }
+    sum += evaluateRows() * static_cast<double>(batch) * static_cast<double>(s);
+  }
+  return sum / static_cast<double>(text.validationTokens());
+}
+
+double Session::metric(const std::string &name) const {
+  for (size_t m = 0; m < impl->plan.metrics.size(); ++m)
+    if (impl->plan.metrics[m].name == name)
+      return impl->metrics[m];
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+void Session::save(const std::string &directory) { checkpoint::save(impl->plan, directory, impl->arenas); }
+
+void Session::saveTensors(const std::string &path, checkpoint::What what) {
+  checkpoint::saveTensors(impl->plan, path, what, impl->arenas);
+}
+
+std::map<std::string, std::vector<double>> Session::tensors(checkpoint::What what) {
+  std::map<std::string, std::vector<double>> result;
+  std::vector<uint8_t> bytes;
+  for (const checkpoint::Tensor &t : checkpoint::tensorsOf(impl->plan)) {
+    bytes.assign(t.elements() * format::sizeOf(t.dtype), 0);
+    checkpoint::gather(impl->plan, t, what, impl->arenas, bytes);
+    std::vector<double> &values = result[t.name];
+    for (uint64_t i = 0; i < t.elements(); ++i)
+      if (t.dtype == format::DType::F64) {
+        double v;
+        std::memcpy(&v, bytes.data() + i * 8, 8);
+        values.push_back(v);
+      } else {
+        float v;
+        std::memcpy(&v, bytes.data() + i * 4, 4);
+        values.push_back(v);
+      }
+  }
+  return result;
+}
+
+void Session::nameTracks(trace::TraceFile &file) const {
+  for (const Rank &rank : impl->ranks) {
+    const format::ClassProgram &program = impl->plan.classes[rank.classIndex];
+    for (uint32_t s = 0; s < program.streams.size(); ++s)
+      file.track(rank.rank, s, "rank " + std::to_string(rank.rank) + " (" + program.name + ")", program.streams[s]);
+  }
+}
+
+void Session::writeTrace(trace::TraceFile &file) {
+  for (Rank &rank : impl->ranks)
+    for (uint32_t s = 0; s < impl->plan.classes[rank.classIndex].streams.size(); ++s) {
+      file.add(rank.rank, s, rank.device->spans(s));
+      rank.device->spans(s).clear();
+    }
+}
+
+} // namespace hocket::exec
