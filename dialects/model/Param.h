@@ -12,6 +12,8 @@ inline constexpr llvm::StringLiteral kName = "model.name", kDims = "model.dims",
                                      kParam = "model.param", kState = "model.state", kScalar = "model.scalar";
 /// Global layers [first, end) of a stacked argument of a pipeline stage.
 inline constexpr llvm::StringLiteral kRange = "model.range";
+/// True extents of an argument's padded letters, {v = 257}.
+inline constexpr llvm::StringLiteral kValid = "model.valid";
 /// On any op: the names of its results, which residuals keep.
 inline constexpr llvm::StringLiteral kNames = "model.names";
 

@@ -70,6 +70,19 @@ static LogicalResult verifyArgument(FunctionOpInterface fn, unsigned i, NamedAtt
   }
   if (key == kRange)
     return success();
+  if (key == kValid) {
+    auto valid = dyn_cast<DictionaryAttr>(attr.getValue());
+    StringRef dims = argDims(fn, i);
+    for (NamedAttribute entry : valid ? valid : DictionaryAttr::get(op->getContext())) {
+      auto extent = dyn_cast<IntegerAttr>(entry.getValue());
+      size_t dim = entry.getName().size() == 1 ? dims.find(entry.getName().getValue()) : StringRef::npos;
+      if (!extent || !tensor || dim >= size_t(tensor.getRank()) || extent.getInt() < 1 ||
+          extent.getInt() >= tensor.getDimSize(dim))
+        return op->emitOpError("argument ") << i << " has no padded letter " << entry.getName() << " = "
+                                            << entry.getValue();
+    }
+    return valid ? success() : LogicalResult(op->emitOpError("model.valid must be a dictionary"));
+  }
   if (!llvm::is_contained({StringRef(kInput), StringRef(kParam), StringRef(kState), StringRef(kScalar)}, key))
     return op->emitOpError("argument ") << i << " has the unknown attribute '" << key << "'";
   for (StringRef other : {kInput, kParam, kState, kScalar})

@@ -6,6 +6,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Par_Dialect : Dialect {
@@ -22,7 +23,8 @@ class Par_Op<string mnemonic, list<Trait> traits = []> : Op<Par_Dialect, mnemoni
 // The sharding of a tensor: its type's encoding
 //===----------------------------------------------------------------------===//
 
-def Par_ShardingAttr : AttrDef<Par_Dialect, "Sharding"> {
+def Par_ShardingAttr
+    : AttrDef<Par_Dialect, "Sharding", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "s";
   let summary = "Axes per dimension (major to minor) and the axes over which the value is still partial";
   let description = [{
@@ -89,6 +91,7 @@ def Par_CoordOp : Par_Op<"coord", [Pure]> {
   let arguments = (ins StrArrayAttr:$axes, I64Attr:$times);
   let results = (outs Index:$result);
   let assemblyFormat = "`(` `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 #endif // HOCKET_PAR_TD

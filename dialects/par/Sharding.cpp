@@ -48,13 +48,14 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
       return {};
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<ShardingAttr>(parser.getCurrentLocation(), context, dims, ArrayAttr::get(context, partial),
-                                         StringAttr::get(context, kind));
+  return parser.getChecked<ShardingAttr>(parser.getCurrentLocation(), context, dims,
+                                         ArrayAttr::get(context, partial), StringAttr::get(context, kind));
 }
 
 static void printAxes(AsmPrinter &printer, ArrayAttr axes) {
   printer << "{";
-  llvm::interleaveComma(axes.getAsRange<StringAttr>(), printer, [&](StringAttr a) { printer << a.getValue(); });
+  llvm::interleaveComma(axes.getAsRange<StringAttr>(), printer,
+                        [&](StringAttr a) { printer << a.getValue(); });
   printer << "}";
 }
 
@@ -73,6 +74,8 @@ LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayAttr partial, StringAttr kind) {
   if (kind.getValue() != "sum" && kind.getValue() != "max")
     return emitError() << "partial kind \"" << kind.getValue() << "\" is neither sum nor max";
+  if (partial.empty() && kind.getValue() != "sum")
+    return emitError() << "kind \"" << kind.getValue() << "\" of a sharding that is not partial";
   llvm::SmallSet<StringRef, 8> seen;
   auto once = [&](ArrayAttr axes) -> LogicalResult {
     for (StringAttr a : axes.getAsRange<StringAttr>())
@@ -84,4 +87,14 @@ LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (failed(once(axes)))
       return failure();
   return once(partial);
+}
+
+LogicalResult ShardingAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                                           function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != getDims().size())
+    return emitError() << "sharding of " << getDims().size() << " dimensions on a tensor of rank "
+                       << shape.size();
+  if (getPartial().empty() && llvm::all_of(getDims(), [](ArrayAttr axes) { return axes.empty(); }))
+    return emitError() << "a whole tensor has no sharding; leave the encoding out";
+  return success();
 }

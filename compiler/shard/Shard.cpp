@@ -1,0 +1,92 @@
+//===- Shard.cpp - hocket-shard: from a strategy to sharded types -----------===//
+#include "compiler/shard/Passes.h"
+#include "compiler/shard/Steps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::shard;
+
+namespace hocket::shard {
+#define GEN_PASS_DEF_SHARD
+#include "compiler/shard/Passes.h.inc"
+} // namespace hocket::shard
+
+namespace {
+
+/// The module's only op of a kind.
+template <typename Op>
+Op findOne(ModuleOp module, StringRef what) {
+  auto ops = module.getOps<Op>();
+  if (llvm::hasSingleElement(ops))
+    return *ops.begin();
+  module.emitError("needs one ") << what << ", has " << std::distance(ops.begin(), ops.end());
+  return {};
+}
+
+/// Sharding starts from whole tensors.
+LogicalResult checkWhole(const FunctionUses &functions) {
+  auto encoded = [](TypeRange types) {
+    return llvm::any_of(types, [](Type t) {
+      auto tensor = dyn_cast<RankedTensorType>(t);
+      return tensor && tensor.getEncoding();
+    });
+  };
+  for (auto &[constFunction, use] : functions) {
+    func::FuncOp function = constFunction;
+    if (encoded(function.getArgumentTypes()))
+      return function.emitError("is sharded already");
+    for (Operation &op : function.getBody().front()) {
+      if (encoded(op.getResultTypes()))
+        return op.emitError("is sharded already");
+      if (isa<par::AllReduceOp>(op))
+        return op.emitError("is a collective before anything is sharded");
+    }
+  }
+  return success();
+}
+
+struct Shard : shard::impl::ShardBase<Shard> {
+  LogicalResult run() {
+    ModuleOp module = getOperation();
+    auto mesh = findOne<par::MeshOp>(module, "par.mesh");
+    auto strategy = findOne<par::StrategyOp>(module, "par.strategy");
+    if (!mesh || !strategy)
+      return failure();
+    FailureOr<FunctionUses> functions = functionUses(module);
+    if (failed(functions) || failed(checkWhole(*functions)))
+      return failure();
+    bool padded = false;
+    while (true) {
+      auto relations = collectRelations(*functions);
+      if (failed(relations))
+        return failure();
+      FailureOr<Table> table = propagate(module, mesh, strategy, *relations);
+      if (failed(table))
+        return failure();
+      if (!padded) {
+        if (failed(checkAgreement(*relations, *table)) ||
+            failed(checkDivisible(*functions, *relations, *table, mesh)))
+          return failure();
+        pad(*functions, *table, mesh);
+        padded = true;
+      }
+      // Definitions are built on the padded extents and give new dimensions to shard.
+      FailureOr<unsigned> inlined = inlineSharded(*functions, *table);
+      if (failed(inlined))
+        return failure();
+      if (*inlined > 0)
+        continue;
+      if (failed(checkAgreement(*relations, *table)))
+        return failure();
+      writeTypes(*functions, *table);
+      return insertCollectives(*functions, mesh);
+    }
+  }
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
