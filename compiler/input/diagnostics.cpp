@@ -148,7 +148,7 @@ StringRef Diagnostics::line(Loc loc) const {
 }
 
 StringRef Diagnostics::spelling(Loc loc) const {
-  if (!loc.valid())
+  if (!known(loc))
     return "";
   StringRef l = line(loc);
   size_t end = loc.endLine == loc.line ? loc.endColumn - 1 : l.size();
@@ -156,7 +156,7 @@ StringRef Diagnostics::spelling(Loc loc) const {
 }
 
 std::string Diagnostics::describe(Loc loc) const {
-  if (!loc.valid())
+  if (!known(loc))
     return "";
   return sources[loc.file].name + ":" + std::to_string(loc.line) + ":" + std::to_string(loc.column);
 }
@@ -194,7 +194,7 @@ void Diagnostics::printMessage(raw_ostream &os, const Message &m, MessageFormat 
     if (color)
       os.resetColor();
   };
-  if (m.loc.valid()) {
+  if (known(m.loc)) {
     paint(raw_ostream::SAVEDCOLOR, true);
     os << printable(describe(m.loc)) << ": ";
     plain();
@@ -206,7 +206,7 @@ void Diagnostics::printMessage(raw_ostream &os, const Message &m, MessageFormat 
   os << label(m.severity) << ": ";
   plain();
   os << printable(m.text) << '\n';
-  if (format != MessageFormat::Human || !m.loc.valid())
+  if (format != MessageFormat::Human || !known(m.loc))
     return;
 
   StringRef l = line(m.loc);
@@ -242,7 +242,7 @@ void Diagnostics::print(raw_ostream &os, MessageFormat format, bool color) {
     }
     auto object = [&](const Message &m) {
       json::Object o{{"severity", label(m.severity)}, {"message", json::fixUTF8(m.text)}};
-      if (m.loc.valid()) {
+      if (known(m.loc)) {
         o["file"] = json::fixUTF8(sources[m.loc.file].name);
         o["line"] = m.loc.line;
         o["column"] = m.loc.column;

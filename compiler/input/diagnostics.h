@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -112,6 +113,8 @@ private:
     bool isFile = false;
     std::vector<uint32_t> lineStarts;
   };
+  /// A location of another engine's sources counts as none.
+  bool known(Loc loc) const { return loc.valid() && static_cast<size_t>(loc.file) < sources.size(); }
   llvm::StringRef line(Loc loc) const;
   void printMessage(llvm::raw_ostream &os, const Message &message, MessageFormat format, bool color) const;
 
