@@ -102,7 +102,7 @@ LogicalResult CoordOp::verify() {
     return emitOpError("names no axis");
   if (failed(verifyNames(*this, getAxes(), seen)))
     return failure();
-  if (getTimes() < 0)
-    return emitOpError("is multiplied by ") << getTimes() << ", which is negative";
+  if (int64_t(getTimes()) < 0)
+    return emitOpError("is multiplied by ") << int64_t(getTimes()) << ", which is negative";
   return success();
 }

@@ -1,0 +1,13 @@
+//===- Passes.td - Passes of the phase search ------------------*- tablegen -*-===//
+include "mlir/Pass/PassBase.td"
+
+def Search : Pass<"hocket-search", "::mlir::ModuleOp"> {
+  let summary = "Write a strategy into the program: par.mesh and par.strategy";
+  let options = [
+    Option<"mesh", "mesh", "std::string", "\"data=1\"", "Mesh string, as for --strategy: 'data=2,tensor=2'">,
+    Option<"microBatch", "micro-batch", "int64_t", "1", "Sequences per replica and micro-batch">,
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"", "1f1b or gpipe">
+  ];
+  let constructor = "::hocket::createSearchPass()";
+  let dependentDialects = ["::hocket::par::ParDialect"];
+}
