@@ -1,0 +1,21 @@
+//===- Passes.td - Import --------------------------------------*- tablegen -*-===//
+#ifndef HOCKET_IMPORT_PASSES_TD
+#define HOCKET_IMPORT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ImportPass : Pass<"hocket-import", "::mlir::ModuleOp"> {
+  let summary = "Fill an empty module with the model of a Hugging Face config.json";
+  let description = [{ As the phase *import* does: `@layer` and `@loss` on whole tensors. }];
+  let constructor = "::hocket::createImportPass()";
+  let options = [
+    Option<"config", "config", "std::string", "", "config.json or the folder that holds it">,
+    Option<"batch", "batch", "int64_t", "1", "Sequences in the global batch">,
+    Option<"sequence", "sequence", "int64_t", "1", "Tokens in a sequence">,
+    Option<"dtype", "dtype", "std::string", "\"f32\"", "f32 or f64">
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::hocket::model::ModelDialect"];
+}
+
+#endif // HOCKET_IMPORT_PASSES_TD
