@@ -21,7 +21,9 @@ const Term &Body::operator[](StringRef name) const {
 
 Location Body::at(StringRef name) { return NameLoc::get(builder.getStringAttr(name), loc); }
 
-void Body::setNames(Operation *op, ArrayRef<StringRef> names) { op->setAttr(kNames, builder.getStrArrayAttr(names)); }
+void Body::setNames(Operation *op, ArrayRef<StringRef> names) {
+  op->setAttr(kNames, builder.getStrArrayAttr(names));
+}
 
 Term Body::dot(StringRef name, const Term &a, const Term &b, StringRef result) {
   Term term = Build(builder, at(name)).dot(a, b, result);
@@ -61,8 +63,9 @@ static Type without(const Term &like, char letter) {
 
 Terms Body::rmsnorm(ArrayRef<StringRef> names, const Term &x, const Term &w, double eps) {
   std::string rows = minus(x.letters, w.letters);
-  auto op = RmsNormOp::create(builder, at(names[0]), x.value.getType(), without(x, w.letters[0]), x.value, w.value,
-                              x.letters + "," + w.letters + "->" + x.letters + "," + rows, llvm::APFloat(eps));
+  auto op =
+      RmsNormOp::create(builder, at(names[0]), x.value.getType(), without(x, w.letters[0]), x.value, w.value,
+                        x.letters + "," + w.letters + "->" + x.letters + "," + rows, llvm::APFloat(eps));
   setNames(op, names);
   return {resultTerm(op, 0), resultTerm(op, 1)};
 }
@@ -71,7 +74,8 @@ Terms Body::layernorm(ArrayRef<StringRef> names, const Term &x, const Term &w, c
   std::string rows = minus(x.letters, w.letters);
   Type row = without(x, w.letters[0]);
   auto op = LayerNormOp::create(builder, at(names[0]), x.value.getType(), row, row, x.value, w.value, b.value,
-                                x.letters + "," + w.letters + "," + b.letters + "->" + x.letters + "," + rows + "," + rows,
+                                x.letters + "," + w.letters + "," + b.letters + "->" + x.letters + "," +
+                                    rows + "," + rows,
                                 llvm::APFloat(eps));
   setNames(op, names);
   return {resultTerm(op, 0), resultTerm(op, 1), resultTerm(op, 2)};
@@ -90,13 +94,15 @@ Term Body::rope(StringRef name, const Term &x, const Term &positions, double the
   return resultTerm(op, 0);
 }
 
-Term Body::attention(ArrayRef<StringRef> names, const Term &q, const Term &k, const Term &v, const Term &positions,
-                     double scale) {
+Term Body::attention(ArrayRef<StringRef> names, const Term &q, const Term &k, const Term &v,
+                     const Term &positions, double scale) {
   Term keys = k.renamed('s', 't'), values = v.renamed('s', 't');
   std::string rows = minus(q.letters, "d");
-  std::string dims = q.letters + "," + keys.letters + "," + values.letters + ",s,t->" + q.letters + "," + rows;
-  auto op = AttentionOp::create(builder, at(names[0]), q.value.getType(), without(q, 'd'), q.value, k.value, v.value,
-                                positions.value, positions.value, dims, "causal", llvm::APFloat(scale));
+  std::string dims =
+      q.letters + "," + keys.letters + "," + values.letters + ",s,t->" + q.letters + "," + rows;
+  auto op =
+      AttentionOp::create(builder, at(names[0]), q.value.getType(), without(q, 'd'), q.value, k.value,
+                          v.value, positions.value, positions.value, dims, "causal", llvm::APFloat(scale));
   setNames(op, names);
   return resultTerm(op, 0);
 }
@@ -105,7 +111,8 @@ Term Body::attention(ArrayRef<StringRef> names, const Term &q, const Term &k, co
 // Parameters
 //===----------------------------------------------------------------------===//
 
-static Parameter normal(std::string name, std::string dims, std::string checkpoint, std::string layout, double std) {
+static Parameter normal(std::string name, std::string dims, std::string checkpoint, std::string layout,
+                        double std) {
   Parameter p{std::move(name), std::move(dims), {}};
   p.param.name = std::move(checkpoint);
   p.param.layout = std::move(layout);
@@ -115,17 +122,19 @@ static Parameter normal(std::string name, std::string dims, std::string checkpoi
   return p;
 }
 
-Parameter FamilyBuilder::matrix(std::string name, std::string dims, std::string checkpoint, std::string layout) const {
+Parameter FamilyBuilder::matrix(std::string name, std::string dims, std::string checkpoint,
+                                std::string layout) const {
   return normal(name, dims, checkpoint, layout, config.initializerRange);
 }
 
 Parameter FamilyBuilder::residual(std::string name, std::string dims, std::string checkpoint,
                                   std::string layout) const {
-  return normal(name, dims, checkpoint, layout, config.initializerRange / std::sqrt(2.0 * double(config.layers)));
+  return normal(name, dims, checkpoint, layout,
+                config.initializerRange / std::sqrt(2.0 * double(config.layers)));
 }
 
-Parameter FamilyBuilder::vector(std::string name, std::string dims, std::string checkpoint, std::string layout,
-                                std::string init) const {
+Parameter FamilyBuilder::vector(std::string name, std::string dims, std::string checkpoint,
+                                std::string layout, std::string init) const {
   Parameter p = normal(name, dims, checkpoint, layout, 0);
   p.param.init = init;
   p.param.decay = false;

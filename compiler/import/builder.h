@@ -13,7 +13,6 @@
 
 namespace hocket::importer {
 
-
 using model::Term;
 using Terms = llvm::SmallVector<Term, 2>;
 
@@ -36,7 +35,8 @@ public:
   Term add(llvm::StringRef name, llvm::ArrayRef<Term> inputs);
   Term gather(llvm::StringRef name, const Term &table, const Term &indices, llvm::StringRef result);
   Terms rmsnorm(llvm::ArrayRef<llvm::StringRef> names, const Term &x, const Term &w, double eps);
-  Terms layernorm(llvm::ArrayRef<llvm::StringRef> names, const Term &x, const Term &w, const Term &b, double eps);
+  Terms layernorm(llvm::ArrayRef<llvm::StringRef> names, const Term &x, const Term &w, const Term &b,
+                  double eps);
   Term rope(llvm::StringRef name, const Term &x, const Term &positions, double theta,
             const std::optional<RopeScaling> &scaling);
   /// q "bsgrd", k and v "bsgd": inside the op the keys' s is t.

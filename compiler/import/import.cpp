@@ -15,11 +15,19 @@ using mlir::Value;
 class Importer {
 public:
   Importer(MLIRContext *context, const ModelConfig &config, const ImportOptions &options)
-      : builder(context), loc(NameLoc::get(builder.getStringAttr(config.name))), config(config), options(options) {
+      : builder(context), loc(NameLoc::get(builder.getStringAttr(config.name))), config(config),
+        options(options) {
     element = options.f64 ? Type(builder.getF64Type()) : Type(builder.getF32Type());
-    extents = {{'b', options.batch}, {'s', options.sequence}, {'h', config.hidden}, {'g', config.kvHeads},
-               {'r', config.heads / config.kvHeads}, {'d', config.headDim}, {'f', config.ffn},
-               {'v', config.vocab}, {'p', config.maxPositions}, {'l', config.layers}};
+    extents = {{'b', options.batch},
+               {'s', options.sequence},
+               {'h', config.hidden},
+               {'g', config.kvHeads},
+               {'r', config.heads / config.kvHeads},
+               {'d', config.headDim},
+               {'f', config.ffn},
+               {'v', config.vocab},
+               {'p', config.maxPositions},
+               {'l', config.layers}};
     family = config.family == Family::Gpt2 ? makeGpt2(config) : makeLlama(config);
   }
 
@@ -83,7 +91,8 @@ private:
     };
     SmallVector<Argument> arguments{input("tokens"), input("labels")};
     auto add = [&](const Parameter &p, StringRef prefix, StringRef stack) {
-      arguments.push_back({prefix.str() + p.name, stack.str() + p.dims, element, role(kParam, p.param.attr(builder.getContext()))});
+      arguments.push_back({prefix.str() + p.name, stack.str() + p.dims, element,
+                           role(kParam, p.param.attr(builder.getContext()))});
     };
     for (const Parameter &p : family->embeddings())
       add(p, "", "");
@@ -104,15 +113,16 @@ private:
     SmallVector<Value> operands{x.value, body["positions"].value};
     for (const Parameter &p : family->layer())
       operands.push_back(body["layer." + p.name].value);
-    auto scan = ScanOp::create(builder, loc, TypeRange(x.value.getType()), operands, "layer", /*carries=*/1, /*shared=*/1,
-                               ArrayRef<int64_t>{0, config.layers}, /*reverse=*/false);
+    auto scan = ScanOp::create(builder, loc, TypeRange(x.value.getType()), operands, "layer", /*carries=*/1,
+                               /*shared=*/1, ArrayRef<int64_t>{0, config.layers}, /*reverse=*/false);
     scan->setAttr(kNames, builder.getStrArrayAttr({"xl"}));
 
     Term normed = family->normalise(body, {scan.getResult(0), "bsh"});
     Term logits = body.dot("logits", normed, body[config.tied ? "emb" : "head"], "bsv");
     double scale = 1.0 / (double(options.batch) * double(options.sequence));
-    auto xent = XentOp::create(builder, loc, scalarType, tensor("bs", element), logits.value, body["labels"].value,
-                               builder.getStringAttr("bsv,bs->,bs"), builder.getF64FloatAttr(scale), IntegerAttr());
+    auto xent =
+        XentOp::create(builder, loc, scalarType, tensor("bs", element), logits.value, body["labels"].value,
+                       builder.getStringAttr("bsv,bs->,bs"), builder.getF64FloatAttr(scale), IntegerAttr());
     xent->setAttr(kNames, builder.getStrArrayAttr({"loss", "lse"}));
     func::ReturnOp::create(builder, loc, xent.getLoss());
   }
@@ -128,11 +138,13 @@ private:
 
 } // namespace
 
-OwningOpRef<ModuleOp> importModel(MLIRContext *context, const ModelConfig &config, const ImportOptions &options) {
+OwningOpRef<ModuleOp> importModel(MLIRContext *context, const ModelConfig &config,
+                                  const ImportOptions &options) {
   context->loadDialect<func::FuncDialect, arith::ArithDialect, math::MathDialect, ModelDialect>();
   if (config.learnedPositions && options.sequence > config.maxPositions) {
     emitError(NameLoc::get(StringAttr::get(context, config.name)))
-        << "sequence " << options.sequence << " is longer than the model's " << config.maxPositions << " learned positions";
+        << "sequence " << options.sequence << " is longer than the model's " << config.maxPositions
+        << " learned positions";
     return nullptr;
   }
   return Importer(context, config, options).run();

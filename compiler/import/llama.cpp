@@ -38,14 +38,17 @@ public:
             residual("wd", "fh", p + "mlp.down_proj.weight", "hf")};
   }
 
-  std::vector<Parameter> finalNorm() const override { return {vector("norm", "h", "model.norm.weight", "h", "one")}; }
+  std::vector<Parameter> finalNorm() const override {
+    return {vector("norm", "h", "model.norm.weight", "h", "one")};
+  }
   Parameter head() const override { return matrix("head", "vh", "lm_head.weight", "vh"); }
 
   Term embed(Body &f) const override { return f.gather("x", f["emb"], f["tokens"], "bsh"); }
 
   Term layer(Body &f, const Term &x) const override {
     Term a = f.rmsnorm({"a", "r1"}, x, f["n1"], config.normEps)[0];
-    Term q0 = f.dot("q0", a, f["wq"], "bsgrd"), k0 = f.dot("k0", a, f["wk"], "bsgd"), v = f.dot("v", a, f["wv"], "bsgd");
+    Term q0 = f.dot("q0", a, f["wq"], "bsgrd"), k0 = f.dot("k0", a, f["wk"], "bsgd"),
+         v = f.dot("v", a, f["wv"], "bsgd");
     Term q = f.rope("q", q0, f["positions"], config.ropeTheta, config.ropeScaling);
     Term k = f.rope("k", k0, f["positions"], config.ropeTheta, config.ropeScaling);
     Term o = f.attention({"o", "e"}, q, k, v, f["positions"], attentionScale());
@@ -63,6 +66,8 @@ public:
 
 } // namespace
 
-std::unique_ptr<FamilyBuilder> makeLlama(const ModelConfig &config) { return std::make_unique<Llama>(config); }
+std::unique_ptr<FamilyBuilder> makeLlama(const ModelConfig &config) {
+  return std::make_unique<Llama>(config);
+}
 
 } // namespace hocket::importer
