@@ -45,34 +45,49 @@ def Place_InputOp : Place_Op<"input"> {
 
 def Place_StepOp : Place_Op<"step", [NoTerminator]> {
   let summary = "A step: the body of one micro-batch, the update after the last, and the order table of each mesh";
-  let arguments = (ins I64Attr:$micro, DictionaryAttr:$order);
+  let description = [{
+    `order` maps a mesh to its list of `"TASK.MICRO"`. The values that the body yields are
+    summed over micro-batches and are the arguments of the update, which yields what is
+    reported: `metrics` names those. Parameters, moments, inputs and scalars live on their
+    meshes and are no operands of tasks: the homes of the function's arguments name them.
+  }];
+  let arguments = (ins I64Attr:$micro, DictionaryAttr:$order, StrArrayAttr:$metrics);
   let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$update);
   let assemblyFormat = "$body `,` $update attr-dict";
   let hasVerifier = 1;
 }
 
-def Place_TaskOp : Place_Op<"task"> {
+def Place_TaskOp : Place_Op<"task", [HasParent<"StepOp">]> {
   let summary = "One stage's work: a function run on a mesh";
+  let description = [{
+    `name` is F, B, L, N or U. Operands are the function's arguments whose home is not a
+    parameter, moment, input or scalar, in order; results are the function's.
+  }];
   let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$name, FlatSymbolRefAttr:$fn, FlatSymbolRefAttr:$mesh);
   let results = (outs Variadic<AnyType>:$results_);
   let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
-def Place_TransferOp : Place_Op<"transfer"> {
+def Place_TransferOp : Place_Op<"transfer", [HasParent<"StepOp">]> {
   let summary = "A value moves from one mesh to another, rank to rank with equal coordinates";
-  let arguments = (ins AnyType:$input, StrAttr:$name, FlatSymbolRefAttr:$from, FlatSymbolRefAttr:$to);
+  let description = [{ `source` and `target` are the homes on both sides (docs/contracts.md). }];
+  let arguments = (ins AnyType:$input, StrAttr:$source, StrAttr:$target, FlatSymbolRefAttr:$from,
+                       FlatSymbolRefAttr:$to);
   let results = (outs AnyType:$result);
   let assemblyFormat = "`(` $input `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
-def Place_AllReduceOp : Place_Op<"all_reduce"> {
+def Place_AllReduceOp : Place_Op<"all_reduce", [HasParent<"StepOp">]> {
   let summary = "Sum of one scalar over meshes (the squares of the gradient norm); every mesh gets the result";
   let arguments = (ins Variadic<AnyType>:$inputs, ArrayAttr:$meshes, StrAttr:$kind);
   let results = (outs AnyType:$result);
   let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
-def Place_YieldOp : Place_Op<"yield", [Terminator]> {
+def Place_YieldOp : Place_Op<"yield", [Terminator, HasParent<"StepOp">]> {
   let summary = "What leaves the micro-batch body is summed over micro-batches and enters the update";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "`(` $values `)` attr-dict `:` functional-type(operands, results)";

@@ -7,7 +7,61 @@ using namespace hocket::place;
 LogicalResult MeshOp::verify() {
   if (getAxes().size() != getSizes().size())
     return emitOpError("names ") << getAxes().size() << " axes and " << getSizes().size() << " sizes";
+  for (int64_t size : getSizes())
+    if (size < 1)
+      return emitOpError("has an axis of size ") << size;
+  if (getStage() < 0)
+    return emitOpError("has stage ") << getStage();
+  ArrayRef<int64_t> layers = getLayers();
+  if (layers.size() != 2 || layers[0] < 0 || layers[1] < layers[0])
+    return emitOpError("layers must be [first, end) with 0 <= first <= end");
   return success();
 }
 
-LogicalResult StepOp::verify() { return success(); }
+LogicalResult StepOp::verify() {
+  if (getMicro() < 1)
+    return emitOpError("has ") << getMicro() << " micro-batches";
+  for (Region *region : {&getBody(), &getUpdate()})
+    if (region->front().empty() || !isa<YieldOp>(region->front().back()))
+      return emitOpError("needs a place.yield at the end of each region");
+  if (getBody().getNumArguments())
+    return emitOpError("body takes no arguments");
+  auto reported = cast<YieldOp>(getUpdate().front().back()).getValues().size();
+  if (reported != getMetrics().size())
+    return emitOpError("names ") << getMetrics().size() << " metrics and yields " << reported;
+  auto summed = cast<YieldOp>(getBody().front().back()).getValues().size();
+  if (summed != getUpdate().getNumArguments())
+    return emitOpError("body yields ") << summed << " values, the update takes " << getUpdate().getNumArguments();
+  for (NamedAttribute entry : getOrder()) {
+    auto list = dyn_cast<ArrayAttr>(entry.getValue());
+    if (!list || !llvm::all_of(list, [](Attribute a) { return isa<StringAttr>(a); }))
+      return emitOpError("order of \"") << entry.getName().getValue() << "\" is no list of strings";
+  }
+  return success();
+}
+
+LogicalResult TaskOp::verify() {
+  StringRef name = getName();
+  if (name.size() != 1 || !StringRef("FBLNU").contains(name))
+    return emitOpError("name \"") << name << "\" is none of F, B, L, N, U";
+  return success();
+}
+
+LogicalResult TransferOp::verify() {
+  if (getFrom() == getTo())
+    return emitOpError("goes from @") << getFrom() << " to itself";
+  if (getInput().getType() != getResult().getType())
+    return emitOpError("changes the type of its value");
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (getInputs().size() != getMeshes().size() || getInputs().empty())
+    return emitOpError("takes ") << getInputs().size() << " values of " << getMeshes().size() << " meshes";
+  for (Value v : getInputs())
+    if (v.getType() != getResult().getType())
+      return emitOpError("operands and result differ in type");
+  if (getKind() != "sum")
+    return emitOpError("kind \"") << getKind() << "\" is not sum";
+  return success();
+}

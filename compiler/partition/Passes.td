@@ -1,0 +1,22 @@
+//===- Passes.td - Partition -----------------------------------*- tablegen -*-===//
+#ifndef HOCKET_PARTITION_PASSES_TD
+#define HOCKET_PARTITION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PartitionPass : Pass<"hocket-partition", "::mlir::ModuleOp"> {
+  let summary = "Global types with shardings become local types";
+  let description = [{
+    A dimension's extent is divided by the sizes of its axes, time axes included. An op
+    that needs global indices of a sharded letter gets an offset from `par.coord`.
+  }];
+  let constructor = "::hocket::createPartitionPass()";
+  let dependentDialects = ["::hocket::par::ParDialect"];
+}
+
+def VerifyPartitionPass : Pass<"hocket-verify-partition", "::mlir::ModuleOp"> {
+  let summary = "Check that every type is local and that functions agree with their calls";
+  let constructor = "::hocket::createVerifyPartitionPass()";
+}
+
+#endif // HOCKET_PARTITION_PASSES_TD

@@ -1,0 +1,599 @@
+#include "compiler/place/build.h"
+#include "compiler/schedule/tables.h"
+#include "dialects/place/Place.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace hocket {
+namespace {
+
+struct Site {
+  TaskKind task = TaskKind::F;
+  int stage = 0;
+  auto operator<=>(const Site &) const = default;
+};
+
+/// A value that a task function takes from another task.
+struct Import {
+  Value value;  ///< of @step
+  int stage;    ///< that made it
+  Site from;    ///< the task that made it
+  Value inside; ///< what that task returns: before the sum over time
+  std::string source, target; ///< homes on both sides
+  bool crosses(int to) const { return stage != to; }
+  bool overTime() const { return inside != value; }
+};
+
+/// A value that a task function returns.
+struct Export {
+  Value inside;
+  std::string home;
+  bool operator==(const Export &) const = default;
+};
+
+struct Function {
+  SetVector<Operation *> ops;
+  SmallVector<Operation *> sorted;
+  SmallVector<BlockArgument> leaves;
+  SmallVector<Import> imports;
+  SmallVector<Export> exports;
+  func::FuncOp fn;
+};
+
+class Builder {
+public:
+  Builder(ModuleOp module, StepCut &cut) : module(module), cut(cut), b(module.getContext()) {}
+  LogicalResult run();
+
+private:
+  void need(Value v, int stage);
+  void mark(Operation *op, int stage);
+  LogicalResult demand();
+  LogicalResult connect(Site site, Function &f);
+  void import(Site site, Function &f, Value v, int stage);
+  void addExport(Site site, Value inside, const std::string &home);
+  std::string valueName(Value v);
+  Type typeOn(Value v, int stage);
+  void emitFunction(Site site, Function &f);
+  void emitMeshes();
+  LogicalResult emitStep();
+  void emitTasks(TaskKind kind, bool downwards, std::map<std::pair<Site, unsigned>, Value> &values);
+  Value flow(Import &i, int stage, Type type, std::map<std::pair<Site, unsigned>, Value> &values);
+
+  ModuleOp module;
+  StepCut &cut;
+  OpBuilder b;
+  std::map<Site, Function> functions;
+  DenseMap<Operation *, unsigned> position;
+  DenseMap<Value, std::string> names;
+  std::map<std::string, unsigned> taken;
+  SmallVector<std::pair<Value, std::string>> metrics;
+  // Of place.step while it is written.
+  std::map<std::pair<void *, std::pair<int, int>>, Value> moved; // (value, from stage, to stage)
+  DenseMap<Value, Value> normOf;
+};
+
+std::string meshName(int stage) { return "s" + std::to_string(stage); }
+
+//===----------------------------------------------------------------------===//
+// Which ops each function holds
+//===----------------------------------------------------------------------===//
+
+void Builder::need(Value v, int stage) {
+  Operation *op = v.getDefiningOp();
+  if (!op || cut.isFree(v))
+    return;
+  int from = cut.maker(v, stage);
+  if (cut.isTimeReduce(op))
+    return need(op->getOperand(cast<OpResult>(v).getResultNumber()), from);
+  if (op == cut.norm) {
+    for (int s = 0; s < cut.stages; ++s)
+      mark(op, s);
+    return;
+  }
+  mark(op, from);
+}
+
+void Builder::mark(Operation *op, int stage) {
+  if (!functions[{cut.task.lookup(op), stage}].ops.insert(op))
+    return;
+  unsigned carries = cut.isPipelined(op) ? cast<model::ScanOp>(op).getCarries() : 0;
+  bool passed = carries && cut.before(op, stage) >= 0;
+  if (passed)
+    mark(op, cut.before(op, stage));
+  for (unsigned i : cut.operandsOn(op, stage))
+    if (!passed || i >= carries)
+      need(op->getOperand(i), stage);
+}
+
+LogicalResult Builder::demand() {
+  Block &block = cut.step.getBody().front();
+  for (auto [i, op] : llvm::enumerate(block))
+    position[&op] = i;
+  Operation *ret = block.getTerminator();
+  // Metrics are read on the last stage, parameters where they live.
+  for (auto [i, v] : llvm::enumerate(ret->getOperands())) {
+    Location where = cut.locate(v);
+    for (int s = 0; s < cut.stages; ++s) {
+      bool here = where.kind == Location::At ? s == where.stage
+                  : i < 2                    ? s == cut.stages - 1
+                                             : where.kind == Location::Sliced;
+      if (!here)
+        continue;
+      need(v, s);
+      Operation *op = v.getDefiningOp();
+      if (!op || (i >= 2 && (cut.isFree(v) || cut.isTimeReduce(op))))
+        return cut.step.emitError("result ") << i << " is not computed in the update";
+      if (cut.isTimeReduce(op)) {
+        Value inside = op->getOperand(cast<OpResult>(v).getResultNumber());
+        addExport({cut.task.lookup(inside.getDefiningOp()), s}, inside, cut.home.lookup(v));
+      } else if (op != cut.norm)
+        addExport({cut.task.lookup(op), s}, v, cut.home.lookup(v));
+    }
+  }
+  for (auto &[site, f] : functions) {
+    f.sorted = f.ops.takeVector();
+    llvm::sort(f.sorted, [&](Operation *x, Operation *y) { return position[x] < position[y]; });
+    f.ops.insert(f.sorted.begin(), f.sorted.end());
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What goes in and out
+//===----------------------------------------------------------------------===//
+
+/// A name for the home of `v`: the letter function's argument or result when a
+/// scan made it, else a number.
+std::string Builder::valueName(Value v) {
+  auto it = names.find(v);
+  if (it != names.end())
+    return it->second;
+  std::string name;
+  Operation *op = v.getDefiningOp();
+  unsigned i = cast<OpResult>(v).getResultNumber();
+  if (auto scan = dyn_cast<model::ScanOp>(op))
+    if (auto body = module.lookupSymbol<func::FuncOp>(scan.getBody()); body && !body.isExternal()) {
+      if (auto attr = body.getResultAttrOfType<StringAttr>(i, "model.name"))
+        name = attr.str();
+      auto returned = dyn_cast<BlockArgument>(body.getBody().front().getTerminator()->getOperand(i));
+      unsigned arg = returned ? returned.getArgNumber() : i;
+      if (name.empty() && (returned || int64_t(i) < int64_t(scan.getCarries())))
+        if (auto attr = body.getArgAttrOfType<StringAttr>(arg, "model.name"))
+          name = attr.str();
+      if (name.empty())
+        name = "r" + std::to_string(i);
+      if (int64_t(i) >= int64_t(scan.getCarries()))
+        name = "layer." + name;
+    }
+  if (name.empty())
+    name = op->getName().stripDialect().str();
+  unsigned n = taken[name]++;
+  if (n)
+    name += "." + std::to_string(n);
+  return names[v] = name;
+}
+
+void Builder::addExport(Site site, Value inside, const std::string &home) {
+  Export e{inside, home};
+  Function &f = functions[site];
+  if (!llvm::is_contained(f.exports, e))
+    f.exports.push_back(e);
+}
+
+/// `v`, made on `stage`, is used at `site` and not made there.
+void Builder::import(Site site, Function &f, Value v, int stage) {
+  for (const Import &i : f.imports)
+    if (i.value == v && i.stage == stage)
+      return;
+  Operation *op = v.getDefiningOp();
+  Import i{v, stage, {}, v, "", ""};
+  if (cut.isTimeReduce(op)) {
+    i.inside = op->getOperand(cast<OpResult>(v).getResultNumber());
+    op = i.inside.getDefiningOp();
+  }
+  i.from = {cut.task.lookup(op), stage};
+  bool body = site.task <= TaskKind::B;
+  auto known = cut.home.find(v);
+  std::string name;
+  if (known != cut.home.end())
+    i.source = known->second;
+  else if (i.overTime())
+    i.source = "sum " + valueName(i.inside);
+  else if (i.crosses(site.stage))
+    i.source = "send " + valueName(v);
+  else
+    i.source = (body ? "stash " : "value ") + valueName(v);
+  i.target = i.source;
+  if (i.crosses(site.stage)) {
+    std::string rest = StringRef(i.source).starts_with("send ") ? i.source.substr(5) : i.source;
+    llvm::replace(rest, ' ', '.');
+    i.target = "recv " + rest;
+  }
+  addExport(i.from, i.inside, i.source);
+  f.imports.push_back(std::move(i));
+}
+
+LogicalResult Builder::connect(Site site, Function &f) {
+  for (Operation *op : f.sorted) {
+    unsigned carries = cut.isPipelined(op) ? cast<model::ScanOp>(op).getCarries() : 0;
+    int before = carries ? cut.before(op, site.stage) : -1;
+    for (unsigned i : cut.operandsOn(op, site.stage)) {
+      Value v = op->getOperand(i);
+      if (before >= 0 && i < carries) {
+        import(site, f, op->getResult(i), before);
+        continue;
+      }
+      SmallVector<Value> work{v};
+      while (!work.empty()) {
+        Value x = work.pop_back_val();
+        if (cut.isFree(x)) {
+          llvm::append_range(work, x.getDefiningOp()->getOperands());
+          continue;
+        }
+        if (auto a = dyn_cast<BlockArgument>(x)) {
+          if (!llvm::is_contained(f.leaves, a))
+            f.leaves.push_back(a);
+          continue;
+        }
+        int from = cut.maker(x, site.stage);
+        Operation *d = x.getDefiningOp();
+        bool here = !cut.isTimeReduce(d) && from == site.stage && cut.task.lookup(d) == site.task && d != cut.norm;
+        if (!here)
+          import(site, f, x, d == cut.norm ? site.stage : from);
+      }
+    }
+    if (op == cut.norm && cut.operandsOn(op, site.stage).empty())
+      return op->emitOpError("has no term on stage ") << site.stage;
+  }
+  llvm::sort(f.leaves, [](BlockArgument x, BlockArgument y) { return x.getArgNumber() < y.getArgNumber(); });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+Type Builder::typeOn(Value v, int stage) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  if (!type || cut.stages == 1 || !isStacked(v))
+    return v.getType();
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] = cut.layers[stage].second - cut.layers[stage].first;
+  return type.clone(shape);
+}
+
+void Builder::emitFunction(Site site, Function &f) {
+  mlir::Location loc = cut.step.getLoc();
+  static const char *suffix[] = {".fwd", ".back", ".loss", ".norm", ".update"};
+  b.setInsertionPoint(cut.step);
+  f.fn = func::FuncOp::create(b, loc, meshName(site.stage) + suffix[int(site.task)], b.getFunctionType({}, {}));
+  Block *block = f.fn.addEntryBlock();
+  DenseMap<Value, Value> map;
+  std::map<std::pair<void *, int>, Value> imported;
+  SmallVector<Attribute> argAttrs, resultAttrs;
+  auto attrs = [&](const std::string &home, Value v, StringAttr name) {
+    NamedAttrList list;
+    list.set("place.home", b.getStringAttr(home));
+    if (isStacked(v))
+      list.set("place.stacked", b.getUnitAttr());
+    if (name)
+      list.set("model.name", name);
+    return list.getDictionary(b.getContext());
+  };
+  for (BlockArgument a : f.leaves) {
+    map[a] = block->addArgument(typeOn(a, site.stage), loc);
+    argAttrs.push_back(attrs(cut.argumentHome(a), a, cut.attrs(a).getAs<StringAttr>("model.name")));
+  }
+  for (Import &i : f.imports) {
+    imported[{i.value.getAsOpaquePointer(), i.stage}] = block->addArgument(typeOn(i.value, i.stage), loc);
+    argAttrs.push_back(attrs(i.target, i.value, {}));
+  }
+  b.setInsertionPointToStart(block);
+  auto find = [&](auto &&self, Value v) -> Value {
+    if (Value known = map.lookup(v))
+      return known;
+    if (auto it = imported.find({v.getAsOpaquePointer(), cut.maker(v, site.stage)}); it != imported.end())
+      return it->second;
+    // A constant.
+    Operation *op = v.getDefiningOp();
+    IRMapping operands;
+    for (Value o : op->getOperands())
+      operands.map(o, self(self, o));
+    Operation *fresh = b.clone(*op, operands);
+    for (auto [old, now] : llvm::zip(op->getResults(), fresh->getResults()))
+      map[old] = now;
+    return map[v];
+  };
+  for (Operation *op : f.sorted) {
+    unsigned carries = cut.isPipelined(op) ? cast<model::ScanOp>(op).getCarries() : 0;
+    int before = carries ? cut.before(op, site.stage) : -1;
+    SmallVector<unsigned> taken = cut.operandsOn(op, site.stage);
+    SmallVector<Value> operands;
+    for (unsigned i : taken)
+      operands.push_back(before >= 0 && i < carries
+                             ? imported[{op->getResult(i).getAsOpaquePointer(), before}]
+                             : find(find, op->getOperand(i)));
+    SmallVector<Value> results;
+    if (isa<par::AllReduceOp>(op))
+      for (unsigned i : taken)
+        results.push_back(op->getResult(i));
+    else
+      llvm::append_range(results, op->getResults());
+    SmallVector<Type> types;
+    for (Value r : results)
+      types.push_back(typeOn(r, site.stage));
+    OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
+    for (unsigned r = 0; r < op->getNumRegions(); ++r)
+      state.addRegion();
+    Operation *fresh = b.create(state);
+    for (auto [from, to] : llvm::zip(op->getRegions(), fresh->getRegions())) {
+      IRMapping inside;
+      from.cloneInto(&to, inside);
+    }
+    if (carries)
+      cast<model::ScanOp>(fresh).setRange({cut.layers[site.stage].first, cut.layers[site.stage].second});
+    if (op == cut.norm && taken.size() != op->getNumOperands()) {
+      // The terms of this stage only.
+      Operation *sum = fresh;
+      b.setInsertionPoint(sum);
+      model::Dims dims;
+      dims.operands.assign(operands.size(), "");
+      dims.results = {""};
+      auto part = model::MapOp::create(b, op->getLoc(), types, operands, dims.str());
+      Block *body = b.createBlock(&part.getBody());
+      Type element = cast<RankedTensorType>(types[0]).getElementType();
+      Value total;
+      for (size_t i = 0; i < operands.size(); ++i) {
+        Value a = body->addArgument(element, op->getLoc());
+        total = total ? Value(arith::AddFOp::create(b, op->getLoc(), total, a)) : a;
+      }
+      model::YieldOp::create(b, op->getLoc(), total);
+      b.setInsertionPointAfter(sum);
+      sum->erase();
+      fresh = part;
+    }
+    for (auto [old, now] : llvm::zip(results, fresh->getResults()))
+      map[old] = now;
+  }
+  SmallVector<Value> returned;
+  SmallVector<Type> types;
+  for (Export &e : f.exports) {
+    returned.push_back(find(find, e.inside));
+    types.push_back(returned.back().getType());
+    resultAttrs.push_back(attrs(e.home, e.inside, {}));
+  }
+  func::ReturnOp::create(b, loc, returned);
+  f.fn.setFunctionType(b.getFunctionType(block->getArgumentTypes(), types));
+  f.fn.setAllArgAttrs(argAttrs);
+  f.fn.setAllResultAttrs(resultAttrs);
+}
+
+//===----------------------------------------------------------------------===//
+// Meshes, parameters, inputs
+//===----------------------------------------------------------------------===//
+
+void Builder::emitMeshes() {
+  mlir::Location loc = cut.step.getLoc();
+  par::MeshOp mesh = *module.getOps<par::MeshOp>().begin();
+  b.setInsertionPoint(cut.step);
+  SmallVector<Attribute> axes;
+  SmallVector<int64_t> sizes;
+  for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
+    if (cast<StringAttr>(axis).getValue() != cut.pipelineAxis) {
+      axes.push_back(axis);
+      sizes.push_back(size);
+    }
+  for (int s = 0; s < cut.stages; ++s)
+    place::MeshOp::create(b, loc, meshName(s), b.getArrayAttr(axes), sizes, s,
+                          {cut.layers[s].first, cut.layers[s].second});
+  auto uses = [&](int s, BlockArgument a) {
+    for (auto &[site, f] : functions)
+      if (site.stage == s && llvm::is_contained(f.leaves, a))
+        return true;
+    return false;
+  };
+  for (int s = 0; s < cut.stages; ++s) {
+    for (BlockArgument a : cut.arguments("model.param")) {
+      SmallVector<int> on = cut.stagesOf(a);
+      if (!llvm::is_contained(on, s))
+        continue;
+      DictionaryAttr d = cut.attrs(a);
+      auto type = cast<RankedTensorType>(a.getType());
+      auto dims = d.getAs<StringAttr>("model.dims");
+      bool stacked = isStacked(a);
+      if (stacked) {
+        Attribute encoding = type.getEncoding();
+        if (auto sharding = dyn_cast_if_present<par::ShardingAttr>(encoding))
+          encoding = par::ShardingAttr::get(b.getContext(), sharding.getDims().drop_front(), sharding.getPartial(),
+                                            sharding.getKind());
+        type = RankedTensorType::get(type.getShape().drop_front(), type.getElementType(), encoding);
+      }
+      auto param = dyn_cast<DictionaryAttr>(d.get("model.param"));
+      SmallVector<int64_t> layers;
+      if (stacked)
+        layers = {cut.layers[s].first, cut.layers[s].second};
+      place::ParamOp::create(b, loc, meshName(s), cut.argumentName(a),
+                             dims ? dims.getValue().drop_front(stacked ? 1 : 0) : "", type,
+                             param ? param : b.getDictionaryAttr({}), d.getAs<DictionaryAttr>("model.valid"), stacked,
+                             layers, stacked || on.front() == s);
+    }
+    for (BlockArgument a : cut.arguments("model.input"))
+      if (uses(s, a))
+        place::InputOp::create(b, loc, meshName(s), cast<StringAttr>(cut.attrs(a).get("model.input")).getValue(),
+                               a.getType());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// place.step
+//===----------------------------------------------------------------------===//
+
+/// The value of import `i` on `stage`, moved there if it was made elsewhere.
+Value Builder::flow(Import &i, int stage, Type type, std::map<std::pair<Site, unsigned>, Value> &values) {
+  Function &f = functions[i.from];
+  unsigned index = 0;
+  while (!(f.exports[index] == Export{i.inside, i.source}))
+    ++index;
+  Value v = i.value.getDefiningOp() == cut.norm ? normOf.lookup(i.value) : values[{i.from, index}];
+  if (!i.crosses(stage))
+    return v;
+  Value &there = moved[{v.getAsOpaquePointer(), {i.stage, stage}}];
+  if (!there)
+    there = place::TransferOp::create(b, cut.step.getLoc(), type, v, i.source, i.target, meshName(i.stage),
+                                      meshName(stage));
+  return there;
+}
+
+void Builder::emitTasks(TaskKind kind, bool downwards, std::map<std::pair<Site, unsigned>, Value> &values) {
+  for (int k = 0; k < cut.stages; ++k) {
+    Site site{kind, downwards ? cut.stages - 1 - k : k};
+    auto it = functions.find(site);
+    if (it == functions.end())
+      continue;
+    Function &f = it->second;
+    SmallVector<Value> operands;
+    for (auto [n, i] : llvm::enumerate(f.imports))
+      operands.push_back(
+          flow(i, site.stage, f.fn.getArgumentTypes()[f.leaves.size() + n], values));
+    auto task = place::TaskOp::create(b, cut.step.getLoc(), f.fn.getResultTypes(), operands, taskName(kind),
+                                      f.fn.getSymName(), meshName(site.stage));
+    for (auto [r, v] : llvm::enumerate(task.getResults()))
+      values[{site, r}] = v;
+  }
+}
+
+LogicalResult Builder::emitStep() {
+  mlir::Location loc = cut.step.getLoc();
+  b.setInsertionPoint(cut.step);
+  auto tables = schedule::orderTables(cut.schedule, cut.stages, cut.micro);
+  if (!tables)
+    return cut.step.emitError("unknown schedule \"") << cut.schedule << "\"; known are gpipe and 1f1b";
+  NamedAttrList order;
+  for (auto [s, table] : llvm::enumerate(*tables)) {
+    SmallVector<Attribute> list;
+    for (const schedule::Entry &e : table)
+      list.push_back(b.getStringAttr(std::string(1, e.task) + "." + std::to_string(e.micro)));
+    order.set(meshName(s), b.getArrayAttr(list));
+  }
+  auto step = place::StepOp::create(b, loc, cut.micro, order.getDictionary(b.getContext()),
+                                    b.getStrArrayAttr({"loss", "grad_norm"}));
+  std::map<std::pair<Site, unsigned>, Value> values;
+  b.createBlock(&step.getBody());
+  emitTasks(TaskKind::F, false, values);
+  emitTasks(TaskKind::B, true, values);
+
+  // What the update takes: sums over micro-batches.
+  SmallVector<Value> summed;
+  SmallVector<Type> types;
+  SmallVector<std::pair<Site, unsigned>> keys;
+  auto addSum = [&](const Import &i) {
+    Function &f = functions[i.from];
+    unsigned index = 0;
+    while (!(f.exports[index] == Export{i.inside, i.source}))
+      ++index;
+    std::pair<Site, unsigned> key{i.from, index};
+    if (llvm::is_contained(keys, key))
+      return;
+    keys.push_back(key);
+    summed.push_back(values[key]);
+    types.push_back(typeOn(i.value, i.stage));
+  };
+  for (auto &[site, f] : functions)
+    for (Import &i : f.imports)
+      if (i.overTime())
+        addSum(i);
+  Operation *ret = cut.step.getBody().front().getTerminator();
+  Value loss = ret->getOperand(0);
+  if (cut.isTimeReduce(loss.getDefiningOp()))
+    addSum({loss, cut.maker(loss, cut.stages - 1), {TaskKind::F, cut.maker(loss, cut.stages - 1)},
+            loss.getDefiningOp()->getOperand(cast<OpResult>(loss).getResultNumber()), "sum loss", "sum loss"});
+  place::YieldOp::create(b, loc, summed);
+
+  Block *update = b.createBlock(&step.getUpdate());
+  for (auto [key, type] : llvm::zip(keys, types))
+    values[key] = update->addArgument(type, loc);
+  Value lossValue = cut.isTimeReduce(loss.getDefiningOp()) ? values[keys.back()] : Value();
+  if (lossValue)
+    for (auto [key, v] : llvm::zip(keys, summed))
+      if (functions[key.first].exports[key.second].home == "sum loss")
+        lossValue = values[key];
+  emitTasks(TaskKind::L, false, values);
+  emitTasks(TaskKind::N, false, values);
+  auto exported = [&](Value v, int stage) -> Value {
+    Site site{cut.task.lookup(v.getDefiningOp()), stage};
+    for (auto [i, e] : llvm::enumerate(functions[site].exports))
+      if (e.inside == v)
+        return values[{site, i}];
+    return {};
+  };
+  if (cut.norm) {
+    SmallVector<Value> parts;
+    SmallVector<Attribute> meshes;
+    for (int s = 0; s < cut.stages; ++s)
+      if (Value part = exported(cut.norm->getResult(0), s)) {
+        parts.push_back(part);
+        meshes.push_back(FlatSymbolRefAttr::get(b.getContext(), meshName(s)));
+      }
+    if (cut.stages == 1 && parts.size() == 1)
+      normOf[cut.norm->getResult(0)] = parts[0];
+    else if (!parts.empty())
+      normOf[cut.norm->getResult(0)] =
+          place::AllReduceOp::create(b, loc, parts[0].getType(), parts, b.getArrayAttr(meshes), "sum");
+  }
+  emitTasks(TaskKind::U, false, values);
+
+  // New values of tied copies.
+  SmallVector<BlockArgument> params = cut.arguments("model.param");
+  for (auto [i, p] : llvm::enumerate(params)) {
+    SmallVector<int> on = cut.stagesOf(p);
+    if (isStacked(p))
+      continue;
+    for (int s : ArrayRef(on).drop_front()) {
+      Value fresh = exported(ret->getOperand(2 + i), on.front());
+      place::TransferOp::create(b, loc, fresh.getType(), fresh, cut.argumentHome(p), cut.argumentHome(p),
+                                meshName(on.front()), meshName(s));
+    }
+  }
+  SmallVector<Value> reported;
+  for (unsigned i = 0; i < 2; ++i) {
+    Value v = ret->getOperand(i);
+    Value r = i == 0 && lossValue                  ? lossValue
+              : v.getDefiningOp() == cut.norm       ? normOf.lookup(v)
+              : exported(v, cut.maker(v, cut.stages - 1));
+    if (!r)
+      return cut.step.emitError("result ") << i << " is not computed in the update";
+    reported.push_back(r);
+  }
+  place::YieldOp::create(b, loc, reported);
+  return success();
+}
+
+LogicalResult Builder::run() {
+  if (failed(demand()))
+    return failure();
+  // From last to first: what a task takes, earlier ones return.
+  for (auto &[site, f] : llvm::reverse(functions))
+    if (failed(connect(site, f)))
+      return failure();
+  emitMeshes();
+  for (auto &[site, f] : functions) {
+    // Returned in program order.
+    auto key = [&](const Export &e) {
+      return std::tuple(position[e.inside.getDefiningOp()], cast<OpResult>(e.inside).getResultNumber(), e.home);
+    };
+    llvm::sort(f.exports, [&](const Export &x, const Export &y) { return key(x) < key(y); });
+    emitFunction(site, f);
+  }
+  if (failed(emitStep()))
+    return failure();
+  cut.step.erase();
+  return success();
+}
+
+} // namespace
+
+LogicalResult buildPlaced(ModuleOp module, StepCut &cut) { return Builder(module, cut).run(); }
+
+} // namespace hocket
