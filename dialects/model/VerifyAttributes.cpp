@@ -78,8 +78,8 @@ static LogicalResult verifyArgument(FunctionOpInterface fn, unsigned i, NamedAtt
       size_t dim = entry.getName().size() == 1 ? dims.find(entry.getName().getValue()) : StringRef::npos;
       if (!extent || !tensor || dim >= size_t(tensor.getRank()) || extent.getInt() < 1 ||
           extent.getInt() >= tensor.getDimSize(dim))
-        return op->emitOpError("argument ") << i << " has no padded letter " << entry.getName() << " = "
-                                            << entry.getValue();
+        return op->emitOpError("argument ")
+               << i << " has no padded letter " << entry.getName() << " = " << entry.getValue();
     }
     return valid ? success() : LogicalResult(op->emitOpError("model.valid must be a dictionary"));
   }
