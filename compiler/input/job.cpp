@@ -2,6 +2,7 @@
 
 #include "compiler/input/table_reader.h"
 
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;

@@ -1,5 +1,6 @@
 #include "compiler/input/cluster.h"
 
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 

@@ -69,13 +69,15 @@ public:
   }
   bool end_array() { return close(); }
 
-  bool parse_error(std::size_t position, const std::string &, const nlohmann::json::exception &e) {
+  bool parse_error(std::size_t position, const std::string &token, const nlohmann::json::exception &e) {
     // "[json.exception.parse_error.101] parse error at line 1, column 3: <what>"
     StringRef what = e.what();
     what =
         what.contains("column ") ? what.split("column ").second.split(": ").second : what.split("] ").second;
-    size_t at = position > 0 ? position - 1 : 0;
-    diags.error(diags.at(source, at, at + 1), "not valid JSON: " + what);
+    // `position` bytes were read, the last of them the token's.
+    StringRef read = text.take_front(position);
+    size_t length = !token.empty() && read.ends_with(token) ? token.size() : std::min<size_t>(position, 1);
+    diags.error(diags.at(source, read.size() - length, read.size()), "not valid JSON: " + what);
     return false;
   }
 
