@@ -1,0 +1,293 @@
+//===- compile.cpp - From kernel functions to a shared object ---------------===//
+#include "compiler/kernels/kernels.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include <dlfcn.h>
+
+using namespace mlir;
+
+namespace hocket::kernels {
+
+namespace {
+
+constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
+
+/// fma without the instruction would be a call of libm for each element.
+struct SplitFma : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &rewriter) const override {
+    Value product = arith::MulFOp::create(rewriter, op.getLoc(), op.getA(), op.getB());
+    rewriter.replaceOpWithNewOp<arith::AddFOp>(op, product, op.getC());
+    return success();
+  }
+};
+
+LogicalResult approximate(ModuleOp module, bool hasFma) {
+  RewritePatternSet patterns(module.getContext());
+  populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+    return llvm::is_contained({"math.exp", "math.expm1", "math.log", "math.log1p", "math.log2", "math.tanh",
+                               "math.erf", "math.sin", "math.cos"},
+                              name);
+  });
+  math::populateExpansionPatterns(patterns, {"rsqrt"});
+  if (failed(applyPatternsGreedily(module, std::move(patterns))))
+    return failure();
+  if (hasFma)
+    return success();
+  RewritePatternSet split(module.getContext());
+  split.add<SplitFma>(module.getContext());
+  return applyPatternsGreedily(module, std::move(split));
+}
+
+LogicalResult lower(ModuleOp module, bool hasFma) {
+  MLIRContext *context = module.getContext();
+  {
+    PassManager pm(context);
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    if (failed(pm.run(module)))
+      return failure();
+  }
+  if (failed(approximate(module, hasFma)))
+    return failure();
+  PassManager pm(context);
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLibmPass());
+  ConvertVectorToLLVMPassOptions vectors;
+  vectors.reassociateFPReductions = true;
+  pm.addPass(createConvertVectorToLLVMPass(vectors));
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions functions;
+  functions.useBarePtrCallConv = true;
+  pm.addPass(createConvertFuncToLLVMPass(functions));
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCSEPass());
+  return pm.run(module);
+}
+
+/// @symbol(ptr.., i64, i64) becomes internal; the exported @symbol takes (ptr args, i64, i64).
+void addEntries(ModuleOp module) {
+  OpBuilder b(module.getContext());
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  Type i64 = b.getI64Type();
+  SmallVector<LLVM::LLVMFuncOp> bodies;
+  for (auto fn : module.getOps<LLVM::LLVMFuncOp>())
+    if (!fn.isExternal())
+      bodies.push_back(fn);
+  for (LLVM::LLVMFuncOp body : bodies) {
+    std::string symbol = body.getSymName().str();
+    body.setSymName(symbol + ".body");
+    body.setLinkage(LLVM::Linkage::Internal);
+    body.setAlwaysInline(true);
+    b.setInsertionPointAfter(body);
+    Location loc = body.getLoc();
+    auto entry = LLVM::LLVMFuncOp::create(
+        b, loc, symbol,
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {ptr, i64, i64}));
+    Block *block = entry.addEntryBlock(b);
+    b.setInsertionPointToStart(block);
+    SmallVector<Value> operands;
+    int32_t count = int32_t(body.getNumArguments()) - 2;
+    for (int32_t i = 0; i < count; ++i) {
+      Value at = LLVM::GEPOp::create(b, loc, ptr, ptr, block->getArgument(0), ArrayRef<LLVM::GEPArg>{i});
+      operands.push_back(LLVM::LoadOp::create(b, loc, ptr, at));
+    }
+    operands.push_back(block->getArgument(1));
+    operands.push_back(block->getArgument(2));
+    LLVM::CallOp::create(b, loc, body, operands);
+    LLVM::ReturnOp::create(b, loc, ValueRange());
+  }
+}
+
+struct Compiled {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+LogicalResult optimize(ModuleOp kernels, StringRef isa, Compiled &out) {
+  if (isa != "x86-64-v2" && isa != "x86-64-v3" && isa != "x86-64-v4")
+    return kernels.emitError("no code for isa \"")
+           << isa << "\"; there are x86-64-v2, x86-64-v3 and x86-64-v4";
+  loadDialects(*kernels.getContext());
+  kernels.getContext()->loadDialect<LLVM::LLVMDialect>();
+  registerBuiltinDialectTranslation(*kernels.getContext());
+  registerLLVMDialectTranslation(*kernels.getContext());
+  if (failed(mlir::verify(kernels)))
+    return kernels.emitError("internal: a kernel is malformed");
+  OwningOpRef<ModuleOp> module(kernels.clone());
+  if (failed(lower(*module, isa != "x86-64-v2")))
+    return kernels.emitError("internal: a kernel does not lower to LLVM");
+  addEntries(*module);
+  out.module = translateModuleToLLVMIR(*module, out.context, "kernels");
+  if (!out.module)
+    return kernels.emitError("internal: a kernel does not translate to LLVM IR");
+
+  static const bool initialized = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  llvm::Triple triple(kTriple);
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return kernels.emitError(error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  out.machine.reset(target->createTargetMachine(triple, isa, "", options, llvm::Reloc::PIC_, std::nullopt,
+                                                llvm::CodeGenOptLevel::Aggressive));
+  out.module->setTargetTriple(triple);
+  out.module->setDataLayout(out.machine->createDataLayout());
+  for (llvm::Function &fn : *out.module) {
+    if (fn.isDeclaration())
+      continue;
+    fn.addFnAttr("target-cpu", isa);
+    // v4's tuning prefers 256 bits, which would halve the explicit vectors.
+    fn.addFnAttr("prefer-vector-width", isa == "x86-64-v4" ? "512" : "256");
+    fn.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(out.machine.get());
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*out.module, modules);
+  return success();
+}
+
+/// ld.lld beside the LLVM that is loaded, else of the PATH.
+std::string findLinker() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void *>(&LLVMInitializeX86Target), &info) && info.dli_fname) {
+    llvm::SmallString<256> real;
+    if (!llvm::sys::fs::real_path(info.dli_fname, real)) {
+      StringRef lib = llvm::sys::path::parent_path(real);
+      llvm::SmallString<256> beside(llvm::sys::path::parent_path(lib));
+      llvm::sys::path::append(beside, "bin");
+      // Debian keeps the library in lib/<multiarch> and the tools in lib/llvm-22/bin.
+      llvm::SmallString<256> up(llvm::sys::path::parent_path(lib));
+      llvm::sys::path::append(up, "llvm-" + std::to_string(LLVM_VERSION_MAJOR), "bin");
+      if (auto found = llvm::sys::findProgramByName("ld.lld", {beside, up}))
+        return *found;
+    }
+  }
+  for (std::string name : {"ld.lld-" + std::to_string(LLVM_VERSION_MAJOR), std::string("ld.lld")})
+    if (auto found = llvm::sys::findProgramByName(name))
+      return *found;
+  return "";
+}
+
+FailureOr<std::vector<uint8_t>> link(ModuleOp kernels, ArrayRef<char> object) {
+  std::string linker = findLinker();
+  if (linker.empty())
+    return kernels.emitError("ld.lld of LLVM ")
+           << LLVM_VERSION_MAJOR << " was not found (package lld-" << LLVM_VERSION_MAJOR << ")";
+  llvm::SmallString<128> folder;
+  if (std::error_code ec = llvm::sys::fs::createUniqueDirectory("hocket-kernels", folder))
+    return kernels.emitError("no temporary folder: ") << ec.message();
+  llvm::scope_exit remove([&] { (void)llvm::sys::fs::remove_directories(folder); });
+  std::string input = (folder + "/kernels.o").str(), output = (folder + "/kernels.so").str(),
+              log = (folder + "/log").str();
+  {
+    std::error_code ec;
+    llvm::raw_fd_ostream os(input, ec);
+    if (!ec) {
+      os.write(object.data(), object.size());
+      os.close();
+      ec = os.error();
+      os.clear_error();
+    }
+    if (ec)
+      return kernels.emitError("cannot write ") << input << ": " << ec.message();
+  }
+  StringRef args[] = {linker,
+                      "-shared",
+                      "--build-id=none",
+                      "--strip-all",
+                      "--hash-style=gnu",
+                      "-z",
+                      "noexecstack",
+                      "-z",
+                      "now",
+                      "-soname",
+                      "hocket-kernels",
+                      "-o",
+                      output,
+                      input};
+  std::string error;
+  int rc = llvm::sys::ExecuteAndWait(linker, args, std::nullopt,
+                                     {StringRef(), StringRef(log), StringRef(log)}, 0, 0, &error);
+  if (rc != 0) {
+    if (auto text = llvm::MemoryBuffer::getFile(log))
+      error += (*text)->getBuffer();
+    return kernels.emitError("internal: ld.lld failed: ") << error;
+  }
+  auto bytes = llvm::MemoryBuffer::getFile(output);
+  if (!bytes)
+    return kernels.emitError("cannot read ") << output << ": " << bytes.getError().message();
+  StringRef text = (*bytes)->getBuffer();
+  return std::vector<uint8_t>(text.bytes_begin(), text.bytes_end());
+}
+
+} // namespace
+
+FailureOr<std::string> compileToText(ModuleOp kernels, StringRef isa) {
+  Compiled compiled;
+  if (failed(optimize(kernels, isa, compiled)))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  compiled.module->print(os, nullptr);
+  return text;
+}
+
+FailureOr<std::vector<uint8_t>> compile(ModuleOp kernels, StringRef isa) {
+  Compiled compiled;
+  if (failed(optimize(kernels, isa, compiled)))
+    return failure();
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream os(object);
+  llvm::legacy::PassManager codegen;
+  if (compiled.machine->addPassesToEmitFile(codegen, os, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return kernels.emitError("internal: no object file for ") << isa;
+  codegen.run(*compiled.module);
+  return link(kernels, object);
+}
+
+} // namespace hocket::kernels
