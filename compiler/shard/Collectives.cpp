@@ -35,18 +35,39 @@ bool shard::addsPartials(Operation *op) {
                       [](Operation &o) { return isa<arith::AddFOp, model::YieldOp>(o); });
 }
 
-Partial shard::reducedAxes(model::LetterOp op, unsigned i, par::MeshOp mesh) {
+bool shard::passesPartial(OpOperand &operand) {
+  auto scatter = dyn_cast<model::ScatterAddOp>(operand.getOwner());
+  if (!scatter || operand.get() != scatter.getUpdates() || operand.get() == scatter.getIndices())
+    return false;
+  Partial partial = partialOf(operand.get());
+  par::Sharding result = par::getSharding(scatter.getResult().getType());
+  auto taken = [&](StringRef axis) {
+    return llvm::any_of(result.dims, [&](const par::Axes &axes) { return llvm::is_contained(axes, axis); });
+  };
+  return !partial.axes.empty() && partial.kind == "sum" && llvm::none_of(partial.axes, taken);
+}
+
+Partial shard::expectedPartial(Operation *op, unsigned i, par::MeshOp mesh) {
+  if (addsPartials(op))
+    return partialOf(op->getOperand(0));
   Partial partial;
-  model::Dims dims = op.getLetters();
-  for (auto [value, letters] : llvm::zip(op->getOperands(), dims.operands)) {
-    par::Sharding sharding = par::getSharding(value.getType());
-    for (auto [letter, axes] : llvm::zip(letters, sharding.dims))
+  if (func::FuncOp callee = calledFunction(op))
+    return partialOf(returned(callee)[i]);
+  auto letters = dyn_cast<model::LetterOp>(op);
+  if (!letters)
+    return partial;
+  model::Dims dims = letters.getLetters();
+  for (auto [operand, names] : llvm::zip(op->getOpOperands(), dims.operands)) {
+    par::Sharding sharding = par::getSharding(operand.get().getType());
+    for (auto [letter, axes] : llvm::zip(names, sharding.dims))
       if (dims.results[i].find(letter) == std::string::npos)
         partial.axes.append(axes.begin(), axes.end());
+    if (passesPartial(operand))
+      partial.axes.append(sharding.partial);
   }
   par::canonicalize(mesh, partial.axes);
   if (!partial.axes.empty())
-    partial.kind = op.getReduction(i);
+    partial.kind = letters.getReduction(i);
   return partial;
 }
 
@@ -76,26 +97,18 @@ private:
   LogicalResult visit(Operation *op) {
     if (op->hasTrait<OpTrait::IsTerminator>())
       return visitReturn(op);
-    if (addsPartials(op)) {
-      for (Value result : op->getResults())
-        setPartial(result, partialOf(op->getOperand(0)));
-      if (gradients.contains(op->getOperand(0)))
-        for (Value result : op->getResults())
-          gradients.insert(result);
-      added.insert(op);
-      return success();
-    }
-    if (failed(reduceOperands(op, op->getOpOperands())))
+    bool adds = addsPartials(op);
+    if (!adds && failed(reduceOperands(op, op->getOpOperands())))
       return failure();
-    if (auto letters = dyn_cast<model::LetterOp>(op)) {
-      for (OpResult result : op->getResults())
-        setPartial(result, reducedAxes(letters, result.getResultNumber(), mesh));
-    } else if (func::FuncOp callee = calledFunction(op)) {
-      for (auto [result, inner] : llvm::zip(op->getResults(), returned(callee)))
-        setPartial(result, partialOf(inner));
-    }
-    if (use.root)
+    for (OpResult result : op->getResults())
+      setPartial(result, expectedPartial(op, result.getResultNumber(), mesh));
+    if (adds) {
+      added.insert(op);
+      if (gradients.contains(op->getOperand(0)))
+        gradients.insert(op->result_begin(), op->result_end());
+    } else if (use.root) {
       cut(op);
+    }
     return success();
   }
 
@@ -139,14 +152,17 @@ private:
 
   /// Whole versions of the partial ones among `operands`, in front of `op`.
   LogicalResult reduceOperands(Operation *op, MutableArrayRef<OpOperand> operands) {
+    auto needed = [&](OpOperand &operand) {
+      return !passesPartial(operand) || reduced.contains(operand.get());
+    };
     for (OpOperand &operand : operands)
-      if (gradients.contains(operand.get()) && !reduced.contains(operand.get()))
+      if (gradients.contains(operand.get()) && !reduced.contains(operand.get()) && needed(operand))
         flush(op);
     SmallVector<std::pair<Partial, SmallVector<Value>>> groups;
     for (OpOperand &operand : operands) {
       Value value = operand.get();
       Partial partial = partialOf(value);
-      if (partial.axes.empty() || reduced.contains(value))
+      if (partial.axes.empty() || reduced.contains(value) || !needed(operand))
         continue;
       if (!use.root)
         for (StringRef axis : partial.axes)
@@ -175,7 +191,7 @@ private:
     for (Value result : op->getResults()) {
       Partial partial = partialOf(result);
       par::Axes time = timeAxes(partial);
-      if (time.empty())
+      if (time.empty() || (!result.use_empty() && llvm::all_of(result.getUses(), passesPartial)))
         continue;
       Partial key{time, partial.kind};
       auto group = llvm::find_if(groups, [&](auto &g) { return g.first == key; });

@@ -43,8 +43,12 @@ Partial partialOf(mlir::Value value);
 /// sums, so that its result is such a sum too.
 bool addsPartials(mlir::Operation *op);
 
-/// What result `i` is partial over when no operand is partial: the axes of the
-/// letters that the result lacks.
-Partial reducedAxes(model::LetterOp op, unsigned i, par::MeshOp mesh);
+/// Whether `op` may take `operand`, a partial sum, as it is: the result is linear
+/// in it, and partial over its axes too. That is the updates of a scatter_add.
+bool passesPartial(mlir::OpOperand &operand);
+
+/// What result `i` must be partial over: the axes of the letters that it lacks
+/// and those of the operands that are partial and may be.
+Partial expectedPartial(mlir::Operation *op, unsigned i, par::MeshOp mesh);
 
 } // namespace hocket::shard

@@ -94,12 +94,12 @@ private:
     return success();
   }
 
-  LogicalResult whole(Operation *op, ValueRange operands) {
+  LogicalResult whole(Operation *op, MutableArrayRef<OpOperand> operands) {
     for (auto [i, operand] : llvm::enumerate(operands))
-      if (!partialOf(operand).axes.empty())
-        return op->emitError("takes operand ") << i << ", which is " << str(partialOf(operand))
+      if (!partialOf(operand.get()).axes.empty() && !passesPartial(operand))
+        return op->emitError("takes operand ") << i << ", which is " << str(partialOf(operand.get()))
                                                << "; partial values enter only maps that add equal "
-                                               << "ones, and par.all_reduce";
+                                               << "ones, updates of a scatter_add, and par.all_reduce";
     return success();
   }
 
@@ -114,25 +114,12 @@ private:
     if (auto reduce = dyn_cast<par::AllReduceOp>(op))
       return collective(reduce, use);
     if (op->hasTrait<OpTrait::IsTerminator>())
-      return whole(op, use.root ? op->getOperands() : op->getOperands().take_front(use.carries));
-    if (addsPartials(op)) {
-      for (unsigned i = 0; i < op->getNumResults(); ++i)
-        if (failed(result(op, i, partialOf(op->getOperand(0)))))
-          return failure();
-      return success();
-    }
-    if (failed(whole(op, op->getOperands())))
+      return whole(op, use.root ? op->getOpOperands() : op->getOpOperands().take_front(use.carries));
+    if (!addsPartials(op) && failed(whole(op, op->getOpOperands())))
       return failure();
-    func::FuncOp callee = calledFunction(op);
-    for (unsigned i = 0; i < op->getNumResults(); ++i) {
-      Partial expected;
-      if (auto letters = dyn_cast<model::LetterOp>(op))
-        expected = reducedAxes(letters, i, mesh);
-      else if (callee)
-        expected = partialOf(returned(callee)[i]);
-      if (failed(result(op, i, expected)))
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      if (failed(result(op, i, expectedPartial(op, i, mesh))))
         return failure();
-    }
     if (auto letters = dyn_cast<model::LetterOp>(op))
       return wholeLetters(letters);
     return success();
