@@ -63,6 +63,7 @@ private:
   void collective(uint32_t at);
   void transfer(uint32_t at);
   void metric(uint32_t at);
+  void unusedFields(uint32_t at);
   void payload(uint32_t at, size_t operandCount, const char *what);
 };
 
@@ -159,7 +160,14 @@ void ClassCheck::body(const Template &t) {
     facts.firstAccess.push_back(uint32_t(facts.accesses.size()));
     if (in.name >= plan.strings.size() && !(in.name == 0 && plan.strings.empty()))
       fail(i, "name " + num(in.name), "a string below " + num(plan.strings.size()));
+    if (in.firstOperand > c.operands.size() || in.operandCount > c.operands.size() - in.firstOperand) {
+      fail(i, "operands [" + num(in.firstOperand) + ", +" + num(in.operandCount) + ")",
+           "a range within the class's " + num(c.operands.size()) + " operands");
+      continue;
+    }
+    unusedFields(i);
     if (in.op == Op::Repeat) {
+      operands(i, 0, "none");
       if (i < repeatEnd)
         fail(i, "a repeat inside a repeat", "flat repeat bodies");
       repeat(i, end);
@@ -171,6 +179,7 @@ void ClassCheck::body(const Template &t) {
       continue;
     }
     if (in.op == Op::Group) {
+      operands(i, 0, "none");
       if (i < groupEnd)
         fail(i, "a group inside a group", "flat groups");
       group(i, i < repeatEnd ? repeatEnd : end);
@@ -215,9 +224,6 @@ void ClassCheck::group(uint32_t at, uint32_t end) {
 
 void ClassCheck::instr(uint32_t at) {
   const Instr &in = c.instrs[at];
-  if (in.firstOperand > c.operands.size() || in.operandCount > c.operands.size() - in.firstOperand)
-    return fail(at, "operands [" + num(in.firstOperand) + ", +" + num(in.operandCount) + ")",
-                "a range within the class's " + num(c.operands.size()) + " operands");
   switch (in.op) {
   case Op::Launch:
     return launch(at);
@@ -275,6 +281,30 @@ void ClassCheck::payload(uint32_t at, size_t operandCount, const char *what) {
     fail(at, "0 bytes", "at least 1");
 }
 
+/// Fields without a meaning are 0, so that a later version can give them one
+/// and a damaged plan shows.
+void ClassCheck::unusedFields(uint32_t at) {
+  const Instr &in = c.instrs[at];
+  bool transfer = in.op == Op::Send || in.op == Op::Recv, event = in.op == Op::Record || in.op == Op::Wait;
+  bool collective = in.op == Op::Collective, repeat = in.op == Op::Repeat, group = in.op == Op::Group;
+  bool payload = transfer || collective || in.op == Op::Copy || in.op == Op::Fill;
+  auto check = [&](const char *field, bool used, int64_t value) {
+    if (!used && value != 0)
+      fail(at, std::string(field) + " is " + std::to_string(value),
+           "0, " + std::string(nameOf(in.op)) + " has no " + field);
+  };
+  check("flags", collective || event || in.op == Op::Mark, in.flags);
+  check("stream", !repeat, in.stream);
+  check("index",
+        transfer || event || collective || in.op == Op::Launch || in.op == Op::Gemm || in.op == Op::Metric,
+        in.index);
+  check("arg", transfer || collective || repeat || group, in.arg);
+  check("bytes", payload, int64_t(in.bytes));
+  check("from", repeat, in.from);
+  check("to", repeat, in.to);
+  check("step", repeat, in.step);
+}
+
 /// The range itself depends on slot, layer and micro-batch: see memory.cpp.
 void ClassCheck::memory(uint32_t at, uint16_t operand, Access access, uint64_t bytes, uint64_t element) {
   const Operand &o = c.operands[c.instrs[at].firstOperand + operand];
@@ -317,6 +347,11 @@ void ClassCheck::value(uint32_t at, uint16_t operand, uint64_t bytes) {
   default:
     return fail(at, who + " is an address, the kernel declares a value", "a constant, affine or scalar");
   }
+  if (o.flags || (o.kind == OperandKind::Constant ? o.index : o.offset) != 0)
+    fail(at,
+         who + " has flags " + num(o.flags) + ", index " + num(o.index) + ", offset " +
+             std::to_string(o.offset),
+         "flags 0; a constant has only an offset, an affine or scalar only an index");
   if (bytes != has)
     fail(at, who + " has " + num(has) + " bytes, the kernel declares " + num(bytes), "equal sizes");
 }

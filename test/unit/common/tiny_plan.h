@@ -178,7 +178,8 @@ struct TinyStage {
 
     b.begin("Z");
     b.fill(b.at(gradient), "zero gradients", 2 * tiny::kW);
-    b.fill(b.at(loss), "zero loss", 4);
+    if (stage == 1)
+      b.fill(b.at(loss), "zero loss", 4);
     Z = b.end();
 
     b.begin("I");
@@ -245,12 +246,10 @@ inline ClassProgram tinyStage0(Plan &plan) {
   uint16_t S = b.end();
 
   b.begin("X");
-  b.wait(PpStream, OutReady, 1);
-  b.wait(PpStream, InFree);
+  b.wait(PpStream, OutReady, 1); // also behind the last read of `in`, a step ago
   b.emit(Op::Group, PpStream, 0, "x|dx").arg = 2;
   b.transfer(Op::Send, Pp, +1, "send x", b.at(s.out, 0, 1), kX);
   b.transfer(Op::Recv, Pp, +1, "receive dx", b.at(s.in), kX);
-  b.record(PpStream, OutFree, 1);
   b.record(PpStream, InReady);
   uint16_t X = b.end();
 
@@ -266,7 +265,7 @@ inline ClassProgram tinyStage0(Plan &plan) {
   b.record(Compute, InFree);
   uint16_t B = b.end();
 
-  b.c.firstUse = {OutFree, OutFree + 1, InFree};
+  b.c.firstUse = {OutFree, OutFree + 1};
   b.c.init = {b.run(s.I)};
   b.c.step = {b.run(s.Z),     b.run(F, 0, 0), b.run(S, 0, 0), b.run(F, 1, 1), b.run(X, 1, 1),
               b.run(B, 0, 0), b.run(R),       b.run(B, 1, 1), b.run(s.U)};
@@ -296,7 +295,7 @@ inline ClassProgram tinyStage1(Plan &plan) {
 
   b.begin("B");
   s.layersBackward(b.at(s.d));
-  b.wait(Compute, OutFree);
+  // The last send of `out` is done: this micro-batch was received after it.
   b.gemm(InputGradient, "layer.x.grad", {b.at(s.d), b.at(s.weight), b.at(s.out)});
   b.record(Compute, OutReady);
   uint16_t B = b.end();
@@ -304,24 +303,21 @@ inline ClassProgram tinyStage1(Plan &plan) {
   b.begin("S");
   b.wait(PpStream, OutReady);
   b.transfer(Op::Send, Pp, -1, "send dx", b.at(s.out), kX);
-  b.record(PpStream, OutFree);
   uint16_t S = b.end();
 
   b.begin("X");
-  b.wait(PpStream, InFree, 1);
-  b.wait(PpStream, OutReady);
+  b.wait(PpStream, OutReady); // also behind the last read of `in`, a step ago
   b.emit(Op::Group, PpStream, 0, "x|dx").arg = 2;
   b.transfer(Op::Recv, Pp, -1, "receive x", b.at(s.in, 0, 1), kX);
   b.transfer(Op::Send, Pp, -1, "send dx", b.at(s.out), kX);
   b.record(PpStream, InReady, 1);
-  b.record(PpStream, OutFree);
   uint16_t X = b.end();
 
   b.begin("M");
   b.emit(Op::Metric, Compute, 0, "loss", {b.at(s.loss)});
   uint16_t M = b.end();
 
-  b.c.firstUse = {OutFree, InFree, InFree + 1};
+  b.c.firstUse = {InFree, InFree + 1};
   b.c.init = {b.run(s.I)};
   b.c.step = {b.run(s.Z),     b.run(R, 0, 0), b.run(F, 0, 0), b.run(B, 0, 0), b.run(X, 1, 1),
               b.run(F, 1, 1), b.run(B, 1, 1), b.run(S),       b.run(s.U)};
