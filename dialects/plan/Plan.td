@@ -65,8 +65,12 @@ def Plan_ScalarOp : Plan_Op<"scalar"> {
 
 def Plan_KernelOp : Plan_Op<"kernel", [Symbol]> {
   let summary = "A generated kernel: access (0 read, 1 write, 2 both, 3 value) and bytes of each argument";
+  let description = [{
+    The body is `sched.kernel` of the same name, or, for initial values, `init` =
+    {kind, std, type, local, global, key, padded} (compiler/kernels, InitSpec).
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$access, DenseI64ArrayAttr:$bytes, I64Attr:$work,
-                       F64Attr:$flops, F64Attr:$memory_bytes);
+                       F64Attr:$flops, F64Attr:$memory_bytes, OptionalAttr<DictionaryAttr>:$init);
 }
 
 def Plan_GemmEntryOp : Plan_Op<"gemm_entry", [Symbol]> {

@@ -1,0 +1,19 @@
+//===- allocate.h - Phase allocate: from values to ranges and events --------===//
+#pragma once
+
+#include "runtime/format/plan.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace hocket::allocate {
+
+#define GEN_PASS_DECL
+#include "compiler/allocate/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "compiler/allocate/Passes.h.inc"
+
+/// The program part of a plan (mesh, tables, classes, parameters, inputs,
+/// metrics) from a module in sched. Errors are emitted on the module's ops.
+mlir::FailureOr<format::Plan> allocate(mlir::ModuleOp module);
+
+} // namespace hocket::allocate
