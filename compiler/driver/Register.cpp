@@ -2,7 +2,10 @@
 
 #include "compiler/differentiate/Passes.h"
 #include "compiler/import/Passes.h"
+#include "compiler/search/Passes.h"
+#include "compiler/shard/Passes.h"
 #include "dialects/model/Model.h"
+#include "dialects/par/Par.h"
 #include "dialects/topo/Topo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,10 +18,13 @@ void hocket::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
   registry.insert<topo::TopoDialect>();
   registry.insert<model::ModelDialect>();
+  registry.insert<par::ParDialect>();
 }
 
 void hocket::registerAllPasses() {
   mlir::registerTransformsPasses();
   registerimportPasses();
   registerdifferentiatePasses();
+  registerSearchPasses();
+  shard::registerShardPasses();
 }
