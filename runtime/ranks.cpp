@@ -33,7 +33,8 @@ uint32_t peer(const format::Plan &plan, uint32_t rank, uint32_t communicator, in
   return static_cast<uint32_t>(int64_t(rank) + int64_t(delta) * axis.stride);
 }
 
-uint64_t combined(const format::Plan &plan, const std::vector<uint32_t> &at, const std::vector<uint32_t> &axes) {
+uint64_t combined(const format::Plan &plan, const std::vector<uint32_t> &at,
+                  const std::vector<uint32_t> &axes) {
   uint64_t result = 0;
   for (uint32_t a : axes)
     result = result * plan.axes[a].size + at[a];

@@ -41,7 +41,8 @@ LoadReport load(const format::Plan &plan, const std::string &directory, std::spa
   return report;
 }
 
-void saveTensors(const format::Plan &plan, const std::string &path, What what, std::span<std::byte *const> arenas) {
+void saveTensors(const format::Plan &plan, const std::string &path, What what,
+                 std::span<std::byte *const> arenas) {
   std::vector<Tensor> tensors = tensorsOf(plan);
   std::vector<OutputTensor> outputs;
   for (const Tensor &t : tensors)

@@ -18,6 +18,7 @@ LoadReport load(const format::Plan &plan, const std::string &directory, std::spa
 void save(const format::Plan &plan, const std::string &directory, std::span<std::byte *const> arenas);
 
 /// Writes `what` of every parameter as one safetensors file.
-void saveTensors(const format::Plan &plan, const std::string &path, What what, std::span<std::byte *const> arenas);
+void saveTensors(const format::Plan &plan, const std::string &path, What what,
+                 std::span<std::byte *const> arenas);
 
 } // namespace hocket::checkpoint

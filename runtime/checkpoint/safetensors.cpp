@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace hocket::checkpoint {
 
@@ -18,9 +19,8 @@ using nlohmann::json;
 /// Bytes of one element, 0 when unknown.
 static uint64_t widthOf(std::string_view dtype) {
   static constexpr std::pair<std::string_view, uint64_t> kTypes[] = {
-      {"BOOL", 1}, {"U8", 1},   {"I8", 1},   {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"I16", 2}, {"U16", 2},
-      {"F16", 2},  {"BF16", 2}, {"I32", 4},  {"U32", 4},     {"F32", 4},     {"F64", 8}, {"I64", 8},
-      {"U64", 8}};
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"I16", 2}, {"U16", 2}, {"F16", 2},
+      {"BF16", 2}, {"I32", 4}, {"U32", 4}, {"F32", 4},     {"F64", 8},     {"I64", 8}, {"U64", 8}};
   for (auto [name, width] : kTypes)
     if (name == dtype)
       return width;
@@ -63,7 +63,8 @@ static uint64_t number(const json &value, const std::string &file, const std::st
   return value.get<uint64_t>();
 }
 
-static TensorInfo parseTensor(const std::string &name, const json &value, uint64_t dataBytes, const std::string &file) {
+static TensorInfo parseTensor(const std::string &name, const json &value, uint64_t dataBytes,
+                              const std::string &file) {
   const std::string tensor = "tensor " + shown(name);
   if (!value.is_object())
     bad(file, tensor + " is not an object");
@@ -76,7 +77,8 @@ static TensorInfo parseTensor(const std::string &name, const json &value, uint64
   TensorInfo info;
   const json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
   if (!dtype.is_string() || widthOf(dtype.get_ref<const std::string &>()) == 0)
-    bad(file, tensor + " has an unknown dtype" + (dtype.is_string() ? " " + shown(dtype.get<std::string>()) : ""));
+    bad(file,
+        tensor + " has an unknown dtype" + (dtype.is_string() ? " " + shown(dtype.get<std::string>()) : ""));
   info.dtype = dtype.get<std::string>();
   if (!shape.is_array() || shape.size() > 16)
     bad(file, tensor + ": the shape is not an array of at most 16 numbers");
@@ -141,8 +143,9 @@ Header parseHeader(std::string_view text, uint64_t dataBytes, const std::string 
   std::vector<std::pair<const TensorInfo *, const std::string *>> order;
   for (const auto &[name, info] : header)
     order.push_back({&info, &name});
-  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
-    return std::pair(a.first->begin, a.first->end) < std::pair(b.first->begin, b.first->end);
+  std::sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
+    return std::tuple(a.first->begin, a.first->end, *a.second) <
+           std::tuple(b.first->begin, b.first->end, *b.second);
   });
   uint64_t at = 0;
   for (const auto &[info, name] : order) {
@@ -152,7 +155,8 @@ Header parseHeader(std::string_view text, uint64_t dataBytes, const std::string 
     at = info->end;
   }
   if (at != dataBytes)
-    bad(file, "the tensors end at byte " + std::to_string(at) + " of " + std::to_string(dataBytes) + " of data");
+    bad(file,
+        "the tensors end at byte " + std::to_string(at) + " of " + std::to_string(dataBytes) + " of data");
   return header;
 }
 
@@ -235,8 +239,9 @@ void writeSafetensors(const std::string &path, std::vector<OutputTensor> tensors
       bytes *= d;
       shape += (shape.empty() ? "" : ",") + std::to_string(d);
     }
-    header += "," + json(t.name).dump(-1, ' ', false, json::error_handler_t::replace) + ":{\"dtype\":\"" + t.dtype + "\",\"shape\":[" + shape +
-              "],\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(at + bytes) + "]}";
+    header += "," + json(t.name).dump(-1, ' ', false, json::error_handler_t::replace) + ":{\"dtype\":\"" +
+              t.dtype + "\",\"shape\":[" + shape + "],\"data_offsets\":[" + std::to_string(at) + "," +
+              std::to_string(at + bytes) + "]}";
     at += bytes;
     sizes.push_back(bytes);
   }

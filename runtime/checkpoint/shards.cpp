@@ -85,7 +85,8 @@ Layout layoutOf(const Param &p) {
   if (letters != p.dims.size())
     contradiction(p, "not every dimension occurs in the layout");
   if (p.partCount == 0 || p.partIndex >= p.partCount || (p.partCount > 1 && p.partDim >= parts.size()))
-    contradiction(p, "part " + std::to_string(p.partIndex) + " of " + std::to_string(p.partCount) + " is not possible");
+    contradiction(p, "part " + std::to_string(p.partIndex) + " of " + std::to_string(p.partCount) +
+                         " is not possible");
   return result;
 }
 
@@ -112,7 +113,8 @@ const format::Operand &operandOf(const Param &p, What what) {
 /// Calls visit(local element, checkpoint element or -1 for padding) over the shard
 /// that the rank at `at` holds.
 template <class Visit>
-void walk(const Plan &plan, const Param &p, const Layout &layout, const std::vector<uint32_t> &at, Visit visit) {
+void walk(const Plan &plan, const Param &p, const Layout &layout, const std::vector<uint32_t> &at,
+          Visit visit) {
   size_t n = p.dims.size();
   std::vector<uint64_t> first(n), index(n, 0);
   uint64_t count = 1;
@@ -141,7 +143,8 @@ void walk(const Plan &plan, const Param &p, const Layout &layout, const std::vec
 
 /// Calls visit(param, address of the shard, coordinates) for the shards of a tensor.
 template <class Visit>
-void forShards(const Plan &plan, const Tensor &tensor, What what, std::span<std::byte *const> arenas, Visit visit) {
+void forShards(const Plan &plan, const Tensor &tensor, What what, std::span<std::byte *const> arenas,
+               Visit visit) {
   for (const Tensor::Piece &piece : tensor.pieces) {
     const Param &p = plan.params[piece.param];
     const format::Operand &o = operandOf(p, what);
@@ -196,29 +199,31 @@ std::vector<Tensor> tensorsOf(const Plan &plan) {
 void gather(const Plan &plan, const Tensor &tensor, What what, std::span<std::byte *const> arenas,
             std::span<uint8_t> out) {
   uint64_t size = format::sizeOf(tensor.dtype);
-  forShards(plan, tensor, what, arenas, [&](const Param &p, const std::byte *shard, const std::vector<uint32_t> &at) {
-    if (!p.owner || !isFirstCopy(plan, p, at))
-      return;
-    walk(plan, p, layoutOf(p), at, [&](uint64_t local, int64_t target) {
-      if (target >= 0)
-        std::memcpy(out.data() + static_cast<uint64_t>(target) * size, shard + local * size, size);
-    });
-  });
+  forShards(plan, tensor, what, arenas,
+            [&](const Param &p, const std::byte *shard, const std::vector<uint32_t> &at) {
+              if (!p.owner || !isFirstCopy(plan, p, at))
+                return;
+              walk(plan, p, layoutOf(p), at, [&](uint64_t local, int64_t target) {
+                if (target >= 0)
+                  std::memcpy(out.data() + static_cast<uint64_t>(target) * size, shard + local * size, size);
+              });
+            });
 }
 
 void scatter(const Plan &plan, const Tensor &tensor, What what, std::span<std::byte *const> arenas,
              std::span<const double> values) {
-  forShards(plan, tensor, what, arenas, [&](const Param &p, std::byte *shard, const std::vector<uint32_t> &at) {
-    walk(plan, p, layoutOf(p), at, [&](uint64_t local, int64_t target) {
-      double value = target < 0 ? 0 : values[static_cast<uint64_t>(target)];
-      if (p.dtype == DType::F64)
-        std::memcpy(shard + local * 8, &value, 8);
-      else {
-        auto narrow = static_cast<float>(value);
-        std::memcpy(shard + local * 4, &narrow, 4);
-      }
-    });
-  });
+  forShards(plan, tensor, what, arenas,
+            [&](const Param &p, std::byte *shard, const std::vector<uint32_t> &at) {
+              walk(plan, p, layoutOf(p), at, [&](uint64_t local, int64_t target) {
+                double value = target < 0 ? 0 : values[static_cast<uint64_t>(target)];
+                if (p.dtype == DType::F64)
+                  std::memcpy(shard + local * 8, &value, 8);
+                else {
+                  auto narrow = static_cast<float>(value);
+                  std::memcpy(shard + local * 4, &narrow, 4);
+                }
+              });
+            });
 }
 
 } // namespace hocket::checkpoint

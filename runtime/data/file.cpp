@@ -44,8 +44,8 @@ void InputFile::read(uint64_t offset, void *destination, uint64_t bytes) const {
     if (n < 0)
       throw Error(kExitBadInput, name + ": " + std::strerror(errno));
     if (n == 0)
-      throw Error(kExitBadInput, name + ": ends at byte " + std::to_string(offset) + ", " + std::to_string(bytes) +
-                                     " more were expected");
+      throw Error(kExitBadInput, name + ": ends at byte " + std::to_string(offset) + ", " +
+                                     std::to_string(bytes) + " more were expected");
     to += n;
     offset += static_cast<uint64_t>(n);
     bytes -= static_cast<uint64_t>(n);
@@ -87,7 +87,8 @@ static void remember(const std::string &path) {
     }
 }
 
-OutputFile::OutputFile(const std::string &path) : name(path), temporary(path + ".tmp." + std::to_string(getpid())) {
+OutputFile::OutputFile(const std::string &path)
+    : name(path), temporary(path + ".tmp." + std::to_string(getpid())) {
   fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd < 0 && errno == EEXIST) {
     // Left by a killed process that had our id.

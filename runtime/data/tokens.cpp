@@ -68,7 +68,9 @@ void Tokens::trainRow(Order order, uint64_t seed, uint64_t step, uint32_t row, s
     out[i] = static_cast<int32_t>(at(start + i));
 }
 
-uint64_t Tokens::validationWindows() const { return (validationTokens() + shape.sequence - 1) / shape.sequence; }
+uint64_t Tokens::validationWindows() const {
+  return (validationTokens() + shape.sequence - 1) / shape.sequence;
+}
 
 void Tokens::validationRow(uint64_t window, std::span<int32_t> tokens, std::span<int32_t> labels) const {
   uint64_t s = shape.sequence, start = train + window * s;

@@ -156,7 +156,8 @@ void Issuer::instruction(const Instr &i, At at) {
     break;
   case Op::Wait:
     if (!recorded[event(i, at)])
-      fault.raise(kExitNo, "rank " + std::to_string(rank) + " waits for event " + std::to_string(event(i, at)) +
+      fault.raise(kExitNo, "rank " + std::to_string(rank) + " waits for event " +
+                               std::to_string(event(i, at)) +
                                ", which has no earlier record and is no declared first use");
     else
       stream.wait(event(i, at));

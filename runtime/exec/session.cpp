@@ -8,7 +8,7 @@
 #include "runtime/exec/schedule.h"
 #include "runtime/ranks.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <system_error>
@@ -71,23 +71,36 @@ struct Session::Impl {
 //===----------------------------------------------------------------------===//
 
 void Session::Impl::checkSize() const {
+  for (const format::ClassProgram &program : plan.classes)
+    for (const format::Instr &i : program.instrs)
+      if (i.operandCount > device::cpu::CpuStream::kMaxArguments ||
+          (i.op == format::Op::Group && i.arg > int64_t(comm::kMaxGroup)))
+        throw Error(kExitIncompatible, "class '" + program.name + "' has an instruction of " +
+                                           std::to_string(i.operandCount) + " operands or a group of " +
+                                           std::to_string(i.arg) + "; this runtime takes " +
+                                           std::to_string(device::cpu::CpuStream::kMaxArguments) + " and " +
+                                           std::to_string(comm::kMaxGroup));
   uint64_t threads = 0, bytes = 0;
   for (uint32_t r = 0; r < plan.ranks(); ++r) {
     const format::ClassProgram &program = plan.classes[classOf(plan, r)];
     threads += program.streams.size() + std::max(1u, plan.threadsPerRank);
-    bytes += program.arenaBytes;
+    if (__builtin_add_overflow(bytes, program.arenaBytes, &bytes))
+      bytes = UINT64_MAX;
     if (threads > 4096)
-      throw Error(kExitIncompatible, "the plan is for " + std::to_string(plan.ranks()) +
-                                         " ranks; ranks are threads of one process here, which may have 4096");
+      throw Error(kExitIncompatible,
+                  "the plan is for " + std::to_string(plan.ranks()) +
+                      " ranks; ranks are threads of one process here, which may have 4096");
   }
-  uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  uint64_t memory =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (bytes > memory)
-    throw Error(kExitIncompatible, "the plan's arenas need " + std::to_string(bytes) + " bytes, this machine has " +
-                                       std::to_string(memory));
+    throw Error(kExitIncompatible, "the plan's arenas need " + std::to_string(bytes) +
+                                       " bytes, this machine has " + std::to_string(memory));
 }
 
 Session::Impl::Impl(format::Plan p, Options o) : plan(std::move(p)), options(std::move(o)) {
-  deadline = options.deadlineSeconds > 0 ? options.deadlineSeconds : std::max(30.0, 20 * plan.predictedStepSeconds);
+  deadline =
+      options.deadlineSeconds > 0 ? options.deadlineSeconds : std::max(30.0, 20 * plan.predictedStepSeconds);
   checkSize();
   module = std::make_unique<device::cpu::Module>(plan, options.resolve);
   for (const format::Gemm &g : plan.gemms)
@@ -133,8 +146,8 @@ void Session::Impl::makeRank(Rank &rank) {
     first &= at[a] == program.first[a];
   for (size_t m = 0; m < plan.metrics.size(); ++m)
     rank.metrics.push_back(first && plan.metrics[m].classIndex == rank.classIndex ? &metrics[m] : nullptr);
-  rank.issuer = std::make_unique<Issuer>(plan, rank.rank, *rank.device, *rank.communicator, fault, scalars.data(),
-                                         rank.metrics.data());
+  rank.issuer = std::make_unique<Issuer>(plan, rank.rank, *rank.device, *rank.communicator, fault,
+                                         scalars.data(), rank.metrics.data());
 }
 
 void Session::Impl::findRows() {
@@ -144,14 +157,16 @@ void Session::Impl::findRows() {
       if (rank.classIndex != input.classIndex)
         continue;
       const format::Region &region = plan.classes[rank.classIndex].regions[input.at.index];
-      uint64_t first = combined(plan, coordinates(plan, rank.rank), input.axes) * plan.microBatches * input.rows;
+      uint64_t first =
+          combined(plan, coordinates(plan, rank.rank), input.axes) * plan.microBatches * input.rows;
       for (uint64_t mb = 0; mb < plan.microBatches; ++mb)
         for (uint64_t i = 0; i < input.rows; ++i) {
           uint64_t row = first + mb * input.rows + i;
           uint64_t offset = region.offset + static_cast<uint64_t>(input.at.offset) +
                             (input.at.flags & format::kMicro ? mb * region.microStride : 0) +
                             i * plan.sequence * sizeof(int32_t);
-          if (row >= rows.size() || offset + plan.sequence * sizeof(int32_t) > plan.classes[rank.classIndex].arenaBytes)
+          if (row >= rows.size() ||
+              offset + plan.sequence * sizeof(int32_t) > plan.classes[rank.classIndex].arenaBytes)
             throw Error(kExitNo, "an input of class '" + plan.classes[rank.classIndex].name +
                                      "' lies outside the batch or the arena");
           rows[row].push_back({input.kind, rank.device->arena() + offset});
@@ -310,11 +325,18 @@ double Session::evaluateRows() {
   return metric("loss");
 }
 
-double Session::evaluate(const data::Tokens &text) {
+bool Session::hasEvaluation() const {
+  return std::any_of(impl->plan.classes.begin(), impl->plan.classes.end(),
+                     [](const format::ClassProgram &c) { return !c.eval.empty(); });
+}
+
+double Session::evaluate(const data::Tokens &text, const std::function<bool()> &goOn) {
   uint64_t windows = text.validationWindows(), batch = impl->plan.globalBatch;
   size_t s = impl->plan.sequence;
   double sum = 0;
   for (uint64_t first = 0; first < windows; first += batch) {
+    if (goOn && !goOn())
+      return std::numeric_limits<double>::quiet_NaN();
     for (uint32_t row = 0; row < batch; ++row) {
       text.validationRow(first + row, std::span(impl->window).first(s), impl->labels);
       setRow(row, std::span(impl->window).first(s), impl->labels);
@@ -362,7 +384,8 @@ void Session::nameTracks(trace::TraceFile &file) const {
   for (const Rank &rank : impl->ranks) {
     const format::ClassProgram &program = impl->plan.classes[rank.classIndex];
     for (uint32_t s = 0; s < program.streams.size(); ++s)
-      file.track(rank.rank, s, "rank " + std::to_string(rank.rank) + " (" + program.name + ")", program.streams[s]);
+      file.track(rank.rank, s, "rank " + std::to_string(rank.rank) + " (" + program.name + ")",
+                 program.streams[s]);
   }
 }
 

@@ -62,8 +62,11 @@ public:
   /// Runs the eval list on the rows set: the batch's loss, which is the sum over
   /// tokens that are not ignored, divided by globalBatch * sequence.
   double evaluateRows();
-  /// The mean loss per token over the whole tail of the text; nan when it has no tail.
-  double evaluate(const data::Tokens &text);
+  /// The mean loss per token over the whole tail of the text; nan when it has no
+  /// tail, or when `goOn`, asked before each batch, says no.
+  double evaluate(const data::Tokens &text, const std::function<bool()> &goOn = {});
+  /// Whether the plan can evaluate.
+  bool hasEvaluation() const;
 
   uint64_t stepsDone() const;
   /// A metric of the last list by name; nan when the plan has none.

@@ -11,8 +11,8 @@ enum class SpanKind : uint8_t { Launch, Gemm, Copy, Fill, Wait, Host, Begin, End
 
 struct Span {
   SpanKind kind = SpanKind::Launch;
-  const char *what = ""; ///< static text: "gemm", "all_reduce"
-  uint32_t name = 0;     ///< into Plan::strings
+  const char *what = "";      ///< static text: "gemm", "all_reduce"
+  uint32_t name = 0;          ///< into Plan::strings
   int64_t begin = 0, end = 0; ///< nanoseconds, see now()
 };
 

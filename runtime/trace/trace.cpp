@@ -29,12 +29,13 @@ std::string TraceFile::microseconds(int64_t t) {
   return sign + std::to_string(ns / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;
 }
 
-void TraceFile::track(uint32_t rank, uint32_t stream, const std::string &rankName, const std::string &streamName) {
+void TraceFile::track(uint32_t rank, uint32_t stream, const std::string &rankName,
+                      const std::string &streamName) {
   std::string head = "{\"ph\":\"M\",\"pid\":" + std::to_string(rank);
   if (stream == 0)
     event(head + ",\"name\":\"process_name\",\"args\":{\"name\":" + jsonString(rankName) + "}}");
-  event(head + ",\"tid\":" + std::to_string(stream) + ",\"name\":\"thread_name\",\"args\":{\"name\":" +
-        jsonString(streamName) + "}}");
+  event(head + ",\"tid\":" + std::to_string(stream) +
+        ",\"name\":\"thread_name\",\"args\":{\"name\":" + jsonString(streamName) + "}}");
 }
 
 static const char *category(SpanKind kind) {
@@ -66,7 +67,8 @@ void TraceFile::add(uint32_t rank, uint32_t stream, std::span<const Span> spans)
     else {
       std::string duration = std::to_string((s.end - s.begin) % 1000);
       event("{\"ph\":\"X\"" + common + ",\"dur\":" + std::to_string((s.end - s.begin) / 1000) + "." +
-            std::string(3 - duration.size(), '0') + duration + ",\"args\":{\"op\":" + jsonString(s.what) + "}}");
+            std::string(3 - duration.size(), '0') + duration + ",\"args\":{\"op\":" + jsonString(s.what) +
+            "}}");
     }
   }
 }

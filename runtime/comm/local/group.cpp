@@ -49,9 +49,9 @@ bool Group::agree() noexcept {
     if (other.kind == first.kind && other.bytes == first.bytes && other.dtype == first.dtype)
       continue;
     fault.raise(kExitRunTime, "communicator '" + name + "': rank " + std::to_string(ranks[0]) + " is in " +
-                                  kindName(first.kind) + " of " + std::to_string(first.bytes) + " bytes, rank " +
-                                  std::to_string(ranks[i]) + " in " + kindName(other.kind) + " of " +
-                                  std::to_string(other.bytes) + " bytes");
+                                  kindName(first.kind) + " of " + std::to_string(first.bytes) +
+                                  " bytes, rank " + std::to_string(ranks[i]) + " in " + kindName(other.kind) +
+                                  " of " + std::to_string(other.bytes) + " bytes");
     return false;
   }
   uint64_t size = format::sizeOf(first.dtype);
@@ -60,8 +60,8 @@ bool Group::agree() noexcept {
   if ((reduces && first.dtype != DType::F32 && first.dtype != DType::F64) || size == 0 ||
       first.bytes % (sliced ? size * ranks.size() : size)) {
     fault.raise(kExitRunTime, "communicator '" + name + "': " + kindName(first.kind) + " of " +
-                                  std::to_string(first.bytes) + " bytes over " + std::to_string(ranks.size()) +
-                                  " ranks is not possible for its type");
+                                  std::to_string(first.bytes) + " bytes over " +
+                                  std::to_string(ranks.size()) + " ranks is not possible for its type");
     return false;
   }
   return true;
@@ -106,7 +106,8 @@ void Group::part(uint32_t index, uint32_t count) noexcept {
     }
     // Whole cache lines per part.
     uint64_t lines = (n + 15) / 16;
-    uint64_t begin = std::min(n, lines * index / count * 16), end = std::min(n, lines * (index + 1) / count * 16);
+    uint64_t begin = std::min(n, lines * index / count * 16),
+             end = std::min(n, lines * (index + 1) / count * 16);
     reduce<T, Max>(begin, end, members, at, [&](uint64_t i, const T *sum, size_t bytes) {
       for (uint32_t m = 0; m < members; ++m)
         std::memcpy(slots[m].request.buffer + i * sizeof(T), sum, bytes);

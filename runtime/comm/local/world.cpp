@@ -89,8 +89,8 @@ public:
     }
   }
 
-  void collective(device::Stream &stream, uint32_t c, format::CollectiveKind kind, format::DType dtype, void *buffer,
-                  uint64_t bytes, uint32_t name) override {
+  void collective(device::Stream &stream, uint32_t c, format::CollectiveKind kind, format::DType dtype,
+                  void *buffer, uint64_t bytes, uint32_t name) override {
     Request request{kind, dtype, static_cast<std::byte *>(buffer), bytes, name};
     auto run = [](void *context, void *payload) {
       auto *place = static_cast<World::Membership *>(context);
@@ -197,10 +197,11 @@ private:
   }
 
   void mismatch(const Leg &leg, const Channel::Post &post) noexcept {
-    world.fault.raise(kExitRunTime, "rank " + std::to_string(rank) + " receives " + std::to_string(leg.bytes) +
-                                        " bytes ('" + world.plan.strings[leg.name] + "'), rank " +
-                                        std::to_string(leg.end->peer) + " sends " + std::to_string(post.bytes) +
-                                        " ('" + world.plan.strings[post.name] + "')");
+    world.fault.raise(kExitRunTime,
+                      "rank " + std::to_string(rank) + " receives " + std::to_string(leg.bytes) +
+                          " bytes ('" + world.plan.strings[leg.name] + "'), rank " +
+                          std::to_string(leg.end->peer) + " sends " + std::to_string(post.bytes) + " ('" +
+                          world.plan.strings[post.name] + "')");
   }
 
   World &world;
@@ -208,6 +209,8 @@ private:
   std::deque<End> ends;
 };
 
-std::unique_ptr<Communicator> World::join(uint32_t rank) { return std::make_unique<LocalCommunicator>(*this, rank); }
+std::unique_ptr<Communicator> World::join(uint32_t rank) {
+  return std::make_unique<LocalCommunicator>(*this, rank);
+}
 
 } // namespace hocket::comm::local

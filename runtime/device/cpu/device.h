@@ -16,8 +16,9 @@ class CpuDevice final : public Device {
 public:
   /// Creates the arena, streams and prepared products of `rank`, a member of
   /// class `program`.  `library` may be null when the plan has no library products.
-  CpuDevice(const format::Plan &plan, const format::ClassProgram &program, uint32_t rank, const Module &module,
-            std::shared_ptr<MatmulLibrary> library, Fault &fault, const DeviceOptions &options);
+  CpuDevice(const format::Plan &plan, const format::ClassProgram &program, uint32_t rank,
+            const Module &module, std::shared_ptr<MatmulLibrary> library, Fault &fault,
+            const DeviceOptions &options);
   ~CpuDevice() override;
 
   std::byte *arena() override { return memory.data(); }

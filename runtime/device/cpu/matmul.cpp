@@ -15,30 +15,30 @@ namespace {
 /// The functions that we call, by their own types.
 struct Api {
 #define HOCKET_DNNL(f) decltype(&::dnnl_##f) f = nullptr;
-#define HOCKET_DNNL_ALL                                                                                       \
-  HOCKET_DNNL(version)                                                                                        \
-  HOCKET_DNNL(engine_create)                                                                                  \
-  HOCKET_DNNL(engine_destroy)                                                                                 \
-  HOCKET_DNNL(stream_create)                                                                                  \
-  HOCKET_DNNL(stream_destroy)                                                                                 \
-  HOCKET_DNNL(memory_desc_init_by_strides)                                                                    \
-  HOCKET_DNNL(memory_desc_get_size)                                                                           \
-  HOCKET_DNNL(memory_create)                                                                                  \
-  HOCKET_DNNL(memory_destroy)                                                                                 \
-  HOCKET_DNNL(memory_set_data_handle)                                                                         \
-  HOCKET_DNNL(matmul_desc_init)                                                                               \
-  HOCKET_DNNL(primitive_attr_create)                                                                          \
-  HOCKET_DNNL(primitive_attr_destroy)                                                                         \
-  HOCKET_DNNL(primitive_attr_set_scratchpad_mode)                                                             \
-  HOCKET_DNNL(primitive_attr_set_post_ops)                                                                    \
-  HOCKET_DNNL(post_ops_create)                                                                                \
-  HOCKET_DNNL(post_ops_destroy)                                                                               \
-  HOCKET_DNNL(post_ops_append_sum)                                                                            \
-  HOCKET_DNNL(primitive_desc_create)                                                                          \
-  HOCKET_DNNL(primitive_desc_destroy)                                                                         \
-  HOCKET_DNNL(primitive_desc_query_md)                                                                        \
-  HOCKET_DNNL(primitive_create)                                                                               \
-  HOCKET_DNNL(primitive_destroy)                                                                              \
+#define HOCKET_DNNL_ALL                                                                                      \
+  HOCKET_DNNL(version)                                                                                       \
+  HOCKET_DNNL(engine_create)                                                                                 \
+  HOCKET_DNNL(engine_destroy)                                                                                \
+  HOCKET_DNNL(stream_create)                                                                                 \
+  HOCKET_DNNL(stream_destroy)                                                                                \
+  HOCKET_DNNL(memory_desc_init_by_strides)                                                                   \
+  HOCKET_DNNL(memory_desc_get_size)                                                                          \
+  HOCKET_DNNL(memory_create)                                                                                 \
+  HOCKET_DNNL(memory_destroy)                                                                                \
+  HOCKET_DNNL(memory_set_data_handle)                                                                        \
+  HOCKET_DNNL(matmul_desc_init)                                                                              \
+  HOCKET_DNNL(primitive_attr_create)                                                                         \
+  HOCKET_DNNL(primitive_attr_destroy)                                                                        \
+  HOCKET_DNNL(primitive_attr_set_scratchpad_mode)                                                            \
+  HOCKET_DNNL(primitive_attr_set_post_ops)                                                                   \
+  HOCKET_DNNL(post_ops_create)                                                                               \
+  HOCKET_DNNL(post_ops_destroy)                                                                              \
+  HOCKET_DNNL(post_ops_append_sum)                                                                           \
+  HOCKET_DNNL(primitive_desc_create)                                                                         \
+  HOCKET_DNNL(primitive_desc_destroy)                                                                        \
+  HOCKET_DNNL(primitive_desc_query_md)                                                                       \
+  HOCKET_DNNL(primitive_create)                                                                              \
+  HOCKET_DNNL(primitive_destroy)                                                                             \
   HOCKET_DNNL(primitive_execute)
   HOCKET_DNNL_ALL
 #undef HOCKET_DNNL
@@ -50,7 +50,8 @@ struct Api {
 
 void check(dnnl_status_t status, const char *what) {
   if (status != dnnl_success)
-    throw Error(kExitIncompatible, std::string("oneDNN: ") + what + " failed with status " + std::to_string(status));
+    throw Error(kExitIncompatible,
+                std::string("oneDNN: ") + what + " failed with status " + std::to_string(status));
 }
 
 class OneDnn final : public MatmulLibrary {
@@ -69,9 +70,9 @@ public:
       }
       unusable(reason);
     }
-#define HOCKET_DNNL(f)                                                                                        \
-  api.f = reinterpret_cast<decltype(api.f)>(dlsym(handle, "dnnl_" #f));                                       \
-  if (!api.f)                                                                                                 \
+#define HOCKET_DNNL(f)                                                                                       \
+  api.f = reinterpret_cast<decltype(api.f)>(dlsym(handle, "dnnl_" #f));                                      \
+  if (!api.f)                                                                                                \
     unusable("libdnnl.so.2 lacks dnnl_" #f);
     HOCKET_DNNL_ALL
 #undef HOCKET_DNNL
@@ -82,7 +83,8 @@ public:
 
   std::string version() const override {
     const dnnl_version_t *v = api.version();
-    return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+    return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
+           std::to_string(v->patch);
   }
 
   void useThreads(uint32_t threads) noexcept override {
@@ -126,11 +128,12 @@ public:
     api.primitive_desc_destroy(chosen);
     check(made, "matmul");
     if (scratchBytes > gemm.scratchBytes)
-      throw Error(kExitIncompatible,
-                  "product " + std::to_string(entry) + " (" + std::to_string(gemm.m) + " x " +
-                      std::to_string(gemm.n) + " x " + std::to_string(gemm.k) + "): " + library.version() +
-                      " needs " + std::to_string(scratchBytes) + " bytes of scratch on this CPU, the plan declares " +
-                      std::to_string(gemm.scratchBytes));
+      throw Error(kExitIncompatible, "product " + std::to_string(entry) + " (" + std::to_string(gemm.m) +
+                                         " x " + std::to_string(gemm.n) + " x " + std::to_string(gemm.k) +
+                                         "): " + library.version() + " needs " +
+                                         std::to_string(scratchBytes) +
+                                         " bytes of scratch on this CPU, the plan declares " +
+                                         std::to_string(gemm.scratchBytes));
     const dnnl_memory_desc_t *descriptions[] = {&a, &b, &c, &scratch};
     const int roles[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD};
     for (int i = 0; i < 4; ++i) {
@@ -173,9 +176,11 @@ private:
   dnnl_exec_arg_t args[4] = {};
 };
 
-std::unique_ptr<MatmulLibrary::Product> OneDnn::prepare(const format::Gemm &gemm, uint32_t entry, uint32_t threads) {
+std::unique_ptr<MatmulLibrary::Product> OneDnn::prepare(const format::Gemm &gemm, uint32_t entry,
+                                                        uint32_t threads) {
   if (gemm.dtype != format::DType::F32)
-    throw Error(kExitIncompatible, "product " + std::to_string(entry) + ": the library has no products of this type");
+    throw Error(kExitIncompatible,
+                "product " + std::to_string(entry) + ": the library has no products of this type");
   // oneDNN divides the work at creation for the calling thread's number of threads.
   useThreads(threads);
   return std::make_unique<OneDnnProduct>(*this, gemm, entry);

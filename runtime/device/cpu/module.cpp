@@ -38,7 +38,10 @@ void checkIsa(const std::string &isa) {
 
 /// What dlopen takes for granted of an object: reject others before it looks.
 static void checkElf(const std::vector<uint8_t> &code) {
-  auto bad = [](const char *what) { throw Error(kExitBadInput, std::string("the plan's code section is not an x86-64 shared object: ") + what); };
+  auto bad = [](const char *what) {
+    throw Error(kExitBadInput,
+                std::string("the plan's code section is not an x86-64 shared object: ") + what);
+  };
   Elf64_Ehdr header;
   if (code.size() < sizeof header)
     bad("too short");
@@ -65,7 +68,8 @@ static void *load(const std::vector<uint8_t> &code) {
   checkElf(code);
   int fd = memfd_create("hocket-plan-code", MFD_CLOEXEC);
   if (fd < 0)
-    throw Error(kExitRunTime, std::string("cannot create memory for the plan's code: ") + std::strerror(errno));
+    throw Error(kExitRunTime,
+                std::string("cannot create memory for the plan's code: ") + std::strerror(errno));
   for (size_t done = 0; done < code.size();) {
     ssize_t n = write(fd, code.data() + done, code.size() - done);
     if (n < 0 && errno == EINTR)

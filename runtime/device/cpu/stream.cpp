@@ -15,7 +15,10 @@ namespace hocket::device::cpu {
 //   Host    run, context, kind text, then the payload
 
 static uint64_t word(const void *p) { return reinterpret_cast<uint64_t>(p); }
-template <class T> static T *pointer(uint64_t w) { return reinterpret_cast<T *>(w); }
+template <class T>
+static T *pointer(uint64_t w) {
+  return reinterpret_cast<T *>(w);
+}
 
 CpuStream::CpuStream(Shared &s, uint32_t i) : shared(s), index(i), ring(new uint64_t[kCapacity]()) {}
 
@@ -28,7 +31,8 @@ CpuStream::~CpuStream() {
   worker.join();
 }
 
-void CpuStream::start(std::vector<std::unique_ptr<MatmulLibrary::Product>> p, std::shared_ptr<MatmulLibrary> l) {
+void CpuStream::start(std::vector<std::unique_ptr<MatmulLibrary::Product>> p,
+                      std::shared_ptr<MatmulLibrary> l) {
   products = std::move(p);
   library = std::move(l);
   worker = std::thread([this] { work(); });
@@ -235,8 +239,9 @@ void CpuStream::execute(const uint64_t *r, Head h) {
     if (KernelFunction f = shared.module->gemm(entry))
       shared.pool->run(f, args, shared.plan->gemms[entry].work);
     else if (!products[entry]->run(args[0], args[1], args[2], pointer<void>(r[5])))
-      shared.fault->raise(kExitRunTime, "rank " + std::to_string(shared.rank) + ": oneDNN failed in product '" +
-                                            shared.plan->strings[h.name] + "'");
+      shared.fault->raise(kExitRunTime, "rank " + std::to_string(shared.rank) +
+                                            ": oneDNN failed in product '" + shared.plan->strings[h.name] +
+                                            "'");
     kind = SpanKind::Gemm;
     what = "gemm";
     break;
@@ -308,7 +313,8 @@ Waiting CpuStream::waiting() const {
       break;
     case Wait:
     case Record:
-      result.what = (h.kind == Wait ? "wait for event " : "record of event ") + std::to_string(r[1] / shared.streams);
+      result.what =
+          (h.kind == Wait ? "wait for event " : "record of event ") + std::to_string(r[1] / shared.streams);
       result.name = UINT32_MAX;
       break;
     case Host:

@@ -41,7 +41,8 @@ public:
   ~CpuStream() override;
 
   /// Starts the worker; `products[entry]` holds the library products used here.
-  void start(std::vector<std::unique_ptr<MatmulLibrary::Product>> products, std::shared_ptr<MatmulLibrary> library);
+  void start(std::vector<std::unique_ptr<MatmulLibrary::Product>> products,
+             std::shared_ptr<MatmulLibrary> library);
   /// Room for the spans of one order list.
   void trace(size_t spansPerList);
   std::vector<trace::Span> &spans() { return recorded; }

@@ -1,0 +1,203 @@
+// hocket-run as a program, on the tiny plan with its kernels as the code section.
+
+#include "runtime/format/write.h"
+#include "test/unit/runtime/tiny_run.h"
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace hocket;
+using namespace hocket::test;
+
+namespace {
+
+std::string contents(const std::string &path) {
+  std::ifstream f(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(f), {}};
+}
+
+class RunTest : public testing::Test {
+protected:
+  std::string directory = testing::TempDir() + "/hocket_run_test." + std::to_string(getpid());
+  std::string plan = directory + "/tiny.hkt", text = directory + "/text";
+
+  void SetUp() override {
+    std::filesystem::create_directories(directory);
+    Plan p = tinyRunPlan();
+    std::string code = contents(HOCKET_TINY_KERNELS);
+    p.code.assign(code.begin(), code.end());
+    p.metrics.push_back({"grad_norm", 1, DType::F32});
+    writePlan(plan, p);
+    std::string bytes;
+    for (int i = 0; i < 4000; ++i)
+      bytes += static_cast<char>(i * i % 13);
+    std::ofstream(text) << bytes;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  static void writePlan(const std::string &path, const Plan &p) {
+    std::vector<uint8_t> bytes = format::write(p);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char *>(bytes.data()), static_cast<long>(bytes.size()));
+  }
+
+  struct Outcome {
+    int code = 0; ///< negative: the signal that ended it
+    std::string out, err;
+  };
+  pid_t start(const std::string &arguments) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      std::string command = std::string("exec ") + HOCKET_RUN + " " + arguments + " >" + directory +
+                            "/stdout 2>" + directory + "/stderr";
+      execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char *>(nullptr));
+      _exit(99);
+    }
+    return pid;
+  }
+  Outcome finish(pid_t pid) {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(directory + "/stdout"),
+            contents(directory + "/stderr")};
+  }
+  Outcome run(const std::string &arguments) { return finish(start(arguments)); }
+  /// Names of files left in the directory that should not be there.
+  int temporaries() {
+    int n = 0;
+    for (const auto &e : std::filesystem::recursive_directory_iterator(directory))
+      n += e.path().string().find(".tmp.") != std::string::npos;
+    return n;
+  }
+};
+
+} // namespace
+
+TEST_F(RunTest, TrainsAndReports) {
+  std::string d = directory;
+  Outcome o =
+      run(plan + " --data " + text + " --steps 30 --seed 3 --save " + d + "/saved --metrics " + d +
+          "/m.jsonl --trace " + d + "/t.json --save-gradients " + d + "/g.safetensors --count-allocations");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.out.find("allocation 0 by our code"), std::string::npos) << o.out;
+  EXPECT_NE(o.err.find("step 30/30  loss "), std::string::npos) << o.err;
+  std::ifstream metrics(d + "/m.jsonl");
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(metrics, line);)
+    lines.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(lines.size(), 32u);
+  EXPECT_TRUE(lines.front()["eval"].is_number());
+  EXPECT_EQ(lines[1]["step"], 1);
+  EXPECT_TRUE(lines[1]["loss"].is_number() && lines[1]["tokens_per_s"].is_number());
+  EXPECT_LT(lines.back()["eval"].get<double>(), lines.front()["eval"].get<double>());
+  EXPECT_FALSE(nlohmann::json::parse(contents(d + "/t.json"))["traceEvents"].empty());
+  EXPECT_TRUE(std::filesystem::exists(d + "/g.safetensors"));
+  EXPECT_EQ(temporaries(), 0);
+
+  // The same again gives the same bytes; from the saved weights the loss goes on.
+  std::string first = contents(d + "/saved/model.safetensors");
+  EXPECT_EQ(
+      run(plan + " --data " + text + " --steps 30 --seed 3 -q --delay-seed 8 --save " + d + "/again").code,
+      0);
+  EXPECT_EQ(contents(d + "/again/model.safetensors"), first);
+  o = run(plan + " --data " + text + " --steps 0 --json --init " + d + "/saved");
+  ASSERT_EQ(o.code, 0) << o.err;
+  nlohmann::json result = nlohmann::json::parse(o.out);
+  EXPECT_EQ(result["validation_loss_before"], lines.back()["eval"]);
+  EXPECT_LT(result["resident_beside_bytes"].get<int64_t>(), 64 << 20);
+}
+
+TEST_F(RunTest, DryRun) {
+  Outcome o = run(plan + " --dry-run --rank 3 --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  nlohmann::json r = nlohmann::json::parse(o.out);
+  EXPECT_EQ(r["coordinates"]["pipeline"], 1);
+  EXPECT_EQ(r["coordinates"]["tensor"], 1);
+  // Unrolled here once more, by flattening: a repeat's body stands as often as it runs.
+  Plan p = tinyRunPlan();
+  const ClassProgram &c = p.classes[1];
+  std::vector<Op> flat;
+  for (const ListEntry &e : c.step) {
+    const Template &t = c.templates[e.templateIndex];
+    for (uint32_t i = t.first; i < t.first + t.count; ++i) {
+      const Instr &instr = c.instrs[i];
+      if (instr.op == Op::Repeat) {
+        for (int l = instr.from; l != instr.to; l += instr.step)
+          for (int k = 1; k <= instr.arg; ++k)
+            flat.push_back(c.instrs[i + k].op);
+        i += instr.arg;
+      } else if (instr.op != Op::Group) {
+        flat.push_back(instr.op);
+      }
+    }
+  }
+  EXPECT_EQ(r["step_instructions"], flat.size());
+  EXPECT_EQ(r["arena_bytes"], c.arenaBytes);
+  EXPECT_EQ(run(plan + " --dry-run --rank 4").code, 2);
+}
+
+TEST_F(RunTest, BadUsage) {
+  EXPECT_EQ(run("").code, 2);
+  EXPECT_EQ(run(plan).code, 2);
+  EXPECT_EQ(run(plan + " --data " + text).code, 2);
+  EXPECT_EQ(run(plan + " --data " + text + " --steps -1").code, 2);
+  EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --rank 1").code, 2);
+  EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --no-such-option").code, 2);
+  EXPECT_EQ(run("--help").code, 0);
+  EXPECT_EQ(run("--version").code, 0);
+}
+
+TEST_F(RunTest, BadInput) {
+  EXPECT_EQ(run(directory + "/missing.hkt --data " + text + " --steps 1").code, 2);
+  EXPECT_EQ(run(text + " --data " + text + " --steps 1").code, 2);
+  Outcome o = run(plan + " --data " + directory + "/none --steps 1");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_EQ(o.err, "hocket-run: error: " + directory + "/none: No such file or directory\n");
+  EXPECT_EQ(run(plan + " --data " + directory + " --steps 1").code, 2);
+  EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --init " + directory).code, 2);
+  EXPECT_EQ(run(plan + " --data " + text + " --data-type u16 --steps 1").code,
+            2); // tokens beyond the vocabulary
+  o = run(plan + " --data " + text + " --steps 1 --metrics " + directory + "/no/dir/m.jsonl");
+  EXPECT_EQ(o.code, 4);
+  EXPECT_NE(o.err.find("cannot write"), std::string::npos);
+  EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --save " + text).code, 4);
+  EXPECT_EQ(temporaries(), 0);
+}
+
+TEST_F(RunTest, OtherCpuAndUnsoundPlans) {
+  Plan p = tinyRunPlan();
+  std::string code = contents(HOCKET_TINY_KERNELS);
+  p.code.assign(code.begin(), code.end());
+  p.classes[0].instrs[0].stream = 9;
+  writePlan(plan, p);
+  Outcome o = run(plan + " --data " + text + " --steps 1");
+  EXPECT_EQ(o.code, 1);
+  EXPECT_NE(o.err.find("error:"), std::string::npos);
+}
+
+// The first signal ends the step, saves and says where; a second one would end at once.
+TEST_F(RunTest, SignalSavesAndExits) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    std::filesystem::remove_all(directory + "/saved");
+    std::filesystem::remove(directory + "/stderr");
+    pid_t pid = start(plan + " --data " + text + " --steps 100000000 --save " + directory +
+                      "/saved --metrics " + directory + "/m.jsonl");
+    // Steps have begun when the first line of progress stands.
+    for (int i = 0; i < 1000 && contents(directory + "/stderr").find("step 1/") == std::string::npos; ++i)
+      usleep(10000);
+    kill(pid, signal);
+    Outcome o = finish(pid);
+    EXPECT_EQ(o.code, 128 + signal) << o.err;
+    EXPECT_NE(o.err.find("stopped by a signal after step "), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("; weights saved in "), std::string::npos);
+    EXPECT_TRUE(std::filesystem::exists(directory + "/saved/model.safetensors"));
+    EXPECT_TRUE(std::filesystem::exists(directory + "/m.jsonl"));
+    EXPECT_EQ(temporaries(), 0);
+  }
+}

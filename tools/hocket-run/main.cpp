@@ -1,0 +1,101 @@
+//===- main.cpp - hocket-run: loads, verifies and runs a plan ---------------===//
+
+#include "runtime/error.h"
+#include "runtime/format/read.h"
+#include "runtime/ranks.h"
+#include "runtime/verify/verify.h"
+#include "tools/hocket-run/signals.h"
+#include "tools/hocket-run/training.h"
+
+#include <cstdio>
+#include <fmt/format.h>
+#include <new>
+
+using namespace hocket;
+
+namespace {
+
+/// Throws when the file is no plan; prints the findings and returns false when the plan is unsound.
+bool loadPlan(const std::string &path, format::Plan &plan) {
+  format::ReadResult read = format::readFile(path);
+  if (!read)
+    throw Error(read.error.exitCode(), read.error.message);
+  plan = std::move(*read.plan);
+  std::vector<verify::Finding> findings = verify::verify(plan);
+  for (const verify::Finding &f : findings)
+    fmt::print(stderr, "{}: error: {}\n", path, f.str());
+  return findings.empty();
+}
+
+int dryRun(const format::Plan &plan, const run::Options &o) {
+  if (o.rank >= plan.ranks())
+    throw Error(kExitBadInput,
+                fmt::format("--rank {}: the plan has ranks 0 to {}", o.rank, plan.ranks() - 1));
+  const format::ClassProgram &program = plan.classes[classOf(plan, o.rank)];
+  std::vector<uint32_t> at = coordinates(plan, o.rank);
+  std::string place, placeJson;
+  for (size_t a = 0; a < at.size(); ++a) {
+    place += fmt::format("{}{}={}", a ? ", " : "", plan.axes[a].name, at[a]);
+    placeJson += fmt::format("{}\"{}\":{}", a ? "," : "", plan.axes[a].name, at[a]);
+  }
+  uint64_t init = unrolledCount(program, program.init), step = unrolledCount(program, program.step),
+           eval = unrolledCount(program, program.eval);
+  if (o.json) {
+    fmt::print("{{\"format_version\":1,\"rank\":{},\"coordinates\":{{{}}},\"step_instructions\":{},"
+               "\"init_instructions\":{},\"eval_instructions\":{},\"arena_bytes\":{}}}\n",
+               o.rank, placeJson, step, init, eval, program.arenaBytes);
+    return kExitOk;
+  }
+  fmt::print("rank          {} of {} ({}), class {}\n", o.rank, run::grouped(plan.ranks()), place,
+             program.name);
+  fmt::print("instructions  {} in a step, {} in init, {} in eval\n", run::grouped(step), run::grouped(init),
+             run::grouped(eval));
+  fmt::print("arena         {} bytes\n", run::grouped(program.arenaBytes));
+  return kExitOk;
+}
+
+int mainOrThrow(const run::Options &o) {
+  format::Plan plan;
+  if (!loadPlan(o.plan, plan))
+    return kExitNo;
+  if (o.dryRun)
+    return dryRun(plan, o);
+  run::Result result = run::train(plan, o);
+  run::print(plan, o, result);
+  if (std::fflush(stdout) != 0)
+    throw Error(kExitRunTime, "cannot write the result");
+  if (result.signal) {
+    fmt::print(stderr, "hocket-run: stopped by a signal after step {}{}\n", result.steps,
+               o.save.empty() ? "" : "; weights saved in " + o.save);
+    return 128 + result.signal;
+  }
+  if (o.countAllocations && !result.counted)
+    throw Error(kExitIncompatible, "this build does not count allocations");
+  if (o.countAllocations && result.ourAllocations) {
+    fmt::print(stderr, "hocket-run: error: {} allocations by our code in steps after the first\n",
+               result.ourAllocations);
+    return kExitNo;
+  }
+  return kExitOk;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  run::Options options;
+  try {
+    if (std::optional<int> code = run::parse(argc, argv, options))
+      return *code;
+    run::catchSignals();
+    return mainOrThrow(options);
+  } catch (const Error &e) {
+    fmt::print(stderr, "hocket-run: error: {}\n", e.what());
+    return e.code();
+  } catch (const std::bad_alloc &) {
+    fmt::print(stderr, "hocket-run: error: out of memory\n");
+    return kExitRunTime;
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "hocket-run: internal error: {}\n", e.what());
+    return kExitBug;
+  }
+}

@@ -1,0 +1,80 @@
+#include "tools/hocket-run/options.h"
+
+#include "runtime/error.h"
+
+#include <CLI/CLI.hpp>
+
+namespace hocket::run {
+
+/// CLI11 wraps "-1" into an unsigned number; only digits are whole numbers here.
+static const CLI::Validator kWhole(
+    [](std::string &text) {
+      bool digits =
+          !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string::npos;
+      return digits ? std::string() : "'" + text + "' is not a whole number from 0 to 999999999999999999";
+    },
+    "", "whole number");
+
+std::optional<int> parse(int argc, char **argv, Options &o) {
+  CLI::App app("Trains the model of a plan file on this machine.", "hocket-run");
+  app.set_version_flag("--version", "hocket-run 0.1.0");
+  std::string type, order = "random";
+  app.add_option("plan", o.plan, "Plan file (.hkt)")->required()->type_name("FILE.hkt");
+  CLI::Option *data =
+      app.add_option("--data", o.data,
+                     "Text as bytes, or raw tokens (.u16, .u32); its last tenth is for validation")
+          ->type_name("TEXT");
+  app.add_option("--data-type", type, "Token type of --data; default by its suffix, else u8")
+      ->check(CLI::IsMember({"u8", "u16", "u32"}))
+      ->type_name("u8|u16|u32");
+  app.add_option("--data-order", order, "Windows drawn at random, or in file order")
+      ->check(CLI::IsMember({"random", "sequential"}))
+      ->type_name("random|sequential");
+  CLI::Option *steps =
+      app.add_option("--steps", o.steps, "Optimizer steps; 0 only evaluates")->check(kWhole)->type_name("N");
+  app.add_option("--seed", o.seed, "Seed of the initial weights and of the windows (default 0)")
+      ->check(kWhole)
+      ->type_name("N");
+  app.add_option("--init", o.init, "Start from DIR/model.safetensors")->type_name("DIR");
+  app.add_option("--save", o.save, "Write weights and config.json there at the end")->type_name("DIR");
+  app.add_option("--save-gradients", o.saveGradients, "Write the last step's gradients as safetensors")
+      ->type_name("FILE");
+  app.add_option("--metrics", o.metrics, "Write one JSON object a step")->type_name("F.jsonl");
+  app.add_option("--trace", o.trace, "Write a Chrome trace, one track a stream")->type_name("F.json");
+  app.add_option("--deadline", o.deadline,
+                 "Seconds without progress before the run is ended; default 20 steps' estimate, at least 30")
+      ->check(CLI::Range(0.01, 1e9))
+      ->type_name("SECONDS");
+  CLI::Option *dry = app.add_flag("--dry-run", o.dryRun, "Load, verify, unroll one rank's step; run nothing");
+  app.add_option("--rank", o.rank, "The rank of --dry-run (default 0)")
+      ->check(kWhole)
+      ->needs(dry)
+      ->type_name("R");
+  uint64_t delay = 0;
+  CLI::Option *delays = app.add_option("--delay-seed", delay, "Test: random delays before every operation")
+                            ->check(kWhole)
+                            ->type_name("N");
+  app.add_flag("--count-allocations", o.countAllocations,
+               "Fail (exit 1) when a step after the first allocates memory");
+  app.add_flag("--json", o.json, "The result as one JSON document");
+  app.add_flag("-q,--quiet", o.quiet, "No progress");
+  try {
+    app.parse(argc, argv);
+    if (!o.dryRun && !*data)
+      throw CLI::RequiredError("--data");
+    if (!o.dryRun && !*steps)
+      throw CLI::RequiredError("--steps");
+  } catch (const CLI::ParseError &e) {
+    return app.exit(e) == 0 ? kExitOk : kExitBadInput;
+  }
+  if (*delays)
+    o.delaySeed = delay;
+  if (!type.empty())
+    o.dataType = type == "u8"    ? data::TokenType::U8
+                 : type == "u16" ? data::TokenType::U16
+                                 : data::TokenType::U32;
+  o.order = order == "random" ? data::Order::Random : data::Order::Sequential;
+  return std::nullopt;
+}
+
+} // namespace hocket::run

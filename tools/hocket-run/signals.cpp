@@ -1,0 +1,36 @@
+#include "tools/hocket-run/signals.h"
+
+#include "runtime/data/file.h"
+
+#include <atomic>
+#include <csignal>
+#include <unistd.h>
+
+namespace hocket::run {
+
+static std::atomic<int> received{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+static void handle(int signal) {
+  int before = 0;
+  if (received.compare_exchange_strong(before, signal))
+    return;
+  data::removeTemporaries();
+  _exit(128 + signal);
+}
+
+void catchSignals() {
+  struct sigaction action = {};
+  action.sa_handler = handle;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  // A closed pipe or a full file size limit is a failed write, not a death.
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+int stopRequested() { return received.load(std::memory_order_relaxed); }
+
+} // namespace hocket::run

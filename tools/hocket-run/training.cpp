@@ -1,0 +1,215 @@
+#include "tools/hocket-run/training.h"
+
+#include "runtime/device/cpu/allocations.h"
+#include "runtime/error.h"
+#include "runtime/exec/session.h"
+#include "runtime/ranks.h"
+#include "tools/hocket-run/memory.h"
+#include "tools/hocket-run/signals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <unistd.h>
+
+namespace hocket::run {
+
+extern const bool kCountsAllocations;
+
+namespace {
+
+namespace allocations = device::cpu::allocations;
+
+/// JSON has no nan or infinity.
+std::string number(double v) { return std::isfinite(v) ? fmt::format("{}", v) : "null"; }
+
+/// A line that renews itself on a terminal; elsewhere about ten lines a run.
+class Progress {
+public:
+  Progress(bool quiet, uint64_t steps)
+      : quiet(quiet), live(isatty(2) && !quiet), every(std::max<uint64_t>(1, steps / 10)) {}
+  ~Progress() { clear(); }
+
+  void note(const std::string &text) {
+    if (quiet)
+      return;
+    clear();
+    fmt::print(stderr, "{}\n", text);
+  }
+  void stage(const std::string &text) {
+    if (live)
+      line(text);
+  }
+  void step(const exec::StepResult &r, uint64_t steps, double tokensPerSecond) {
+    if (quiet)
+      return;
+    std::string text =
+        fmt::format("step {}/{}  loss {:.4f}  |g| {:.3g}  lr {:.3g}  {} tokens/s", r.step, steps, r.loss,
+                    r.gradNorm, r.learningRate, grouped(static_cast<uint64_t>(tokensPerSecond)));
+    if (live)
+      line(text);
+    else if (r.step == 1 || r.step == steps || r.step % every == 0)
+      fmt::print(stderr, "{}\n", text);
+  }
+
+private:
+  void line(const std::string &text) {
+    fmt::print(stderr, "\r\033[K{}", text);
+    std::fflush(stderr);
+    open = true;
+  }
+  void clear() {
+    if (open)
+      fmt::print(stderr, "\r\033[K");
+    open = false;
+  }
+  bool quiet, live, open = false;
+  uint64_t every;
+};
+
+/// The optional outputs, opened before any work so that a bad path ends the run early.
+struct Outputs {
+  std::unique_ptr<data::OutputFile> metrics;
+  std::unique_ptr<trace::TraceFile> trace;
+
+  Outputs(const Options &o, const format::Plan &plan) {
+    if (!o.metrics.empty())
+      metrics = std::make_unique<data::OutputFile>(o.metrics);
+    if (!o.trace.empty())
+      trace = std::make_unique<trace::TraceFile>(o.trace, plan.strings);
+    if (!o.save.empty()) {
+      data::makeDirectories(o.save);
+      data::OutputFile probe(o.save + "/model.safetensors");
+    }
+    if (!o.saveGradients.empty())
+      data::OutputFile probe(o.saveGradients);
+  }
+  void evaluation(uint64_t step, double loss) {
+    if (metrics)
+      metrics->write(fmt::format("{{\"eval\":{},\"step\":{}}}\n", number(loss), step));
+  }
+  void step(const exec::StepResult &r, double tokens) {
+    if (metrics)
+      metrics->write(fmt::format(
+          "{{\"step\":{},\"loss\":{},\"grad_norm\":{},\"lr\":{},\"seconds\":{},\"tokens_per_s\":{}}}\n",
+          r.step, number(r.loss), number(r.gradNorm), number(r.learningRate), number(r.seconds),
+          number(tokens / r.seconds)));
+  }
+  void commit() {
+    if (metrics)
+      metrics->commit();
+    if (trace)
+      trace->commit();
+  }
+};
+
+void measureMemory(const exec::Session &session, const data::Tokens &text, Result &result) {
+  result.arenaBytes = session.arenaBytes();
+  result.peakResident = peakResident();
+  uint64_t arenas = 0;
+  for (uint32_t r = 0; r < session.arenas().size(); ++r)
+    arenas += resident(session.arenas()[r], session.plan().classes[classOf(session.plan(), r)].arenaBytes);
+  result.residentBeside =
+      static_cast<int64_t>(result.peakResident) - static_cast<int64_t>(arenas + text.bytes());
+}
+
+exec::Options sessionOptions(const Options &o) {
+  exec::Options e;
+  e.seed = o.seed;
+  e.deadlineSeconds = o.deadline;
+  e.delays = o.delaySeed.has_value();
+  e.delaySeed = o.delaySeed.value_or(0);
+  e.trace = !o.trace.empty();
+  return e;
+}
+
+} // namespace
+
+Result train(format::Plan plan, const Options &o) {
+  Progress progress(o.quiet, o.steps);
+  progress.stage("loading");
+  Outputs outputs(o, plan);
+  data::Tokens text(o.data, o.dataType.value_or(data::tokenTypeOf(o.data)),
+                    {plan.globalBatch, plan.sequence, plan.vocabulary});
+  exec::Session session(std::move(plan), sessionOptions(o));
+  const double tokens = double(session.plan().globalBatch) * session.plan().sequence;
+  session.initialize();
+  if (!o.init.empty()) {
+    checkpoint::LoadReport report = session.load(o.init);
+    progress.note(fmt::format(
+        "loaded {} tensors from {}{}", report.loaded, o.init,
+        report.ignored.empty()
+            ? ""
+            : fmt::format("; ignored {}, among them '{}'", report.ignored.size(), report.ignored.front())));
+  }
+  if (outputs.trace)
+    session.nameTracks(*outputs.trace);
+  auto flushTrace = [&] {
+    if (outputs.trace)
+      session.writeTrace(*outputs.trace);
+  };
+  auto goOn = [&] {
+    flushTrace();
+    return stopRequested() == 0;
+  };
+
+  Result result;
+  result.counted = kCountsAllocations;
+  result.validationBefore = result.validationAfter = result.trainLoss =
+      std::numeric_limits<double>::quiet_NaN();
+  if (session.hasEvaluation() && text.validationTokens()) {
+    progress.stage("evaluating on the tail of the text");
+    result.validationBefore = session.evaluate(text, goOn);
+    flushTrace();
+    outputs.evaluation(0, result.validationBefore);
+    if (std::isfinite(result.validationBefore))
+      progress.note(fmt::format("validation loss {:.4f} before training", result.validationBefore));
+  }
+
+  std::vector<double> seconds;
+  seconds.reserve(std::min<uint64_t>(o.steps, 1 << 20));
+  for (uint64_t t = 1; t <= o.steps && !stopRequested(); ++t) {
+    // The first step pays for page faults and lazy start-up of libraries.
+    allocations::counts.counting.store(t > 1);
+    exec::StepResult r = session.step(text, o.order);
+    allocations::counts.counting.store(false);
+    flushTrace();
+    seconds.push_back(r.seconds);
+    outputs.step(r, tokens);
+    progress.step(r, o.steps, tokens / r.seconds);
+    result.steps = t;
+    result.trainLoss = r.loss;
+    if (!std::isfinite(r.loss))
+      throw Error(kExitRunTime, fmt::format("the loss of step {} is {}; nothing was saved", t, r.loss));
+  }
+  result.ourAllocations = allocations::counts.ours.load();
+  result.libraryAllocations = allocations::counts.library.load();
+  if (seconds.size() > 1)
+    seconds.erase(seconds.begin());
+  if (!seconds.empty()) {
+    double sum = 0;
+    for (double s : seconds)
+      sum += s;
+    result.tokensPerSecond = tokens * static_cast<double>(seconds.size()) / sum;
+    std::nth_element(seconds.begin(), seconds.begin() + static_cast<long>(seconds.size() / 2), seconds.end());
+    result.medianStep = seconds[seconds.size() / 2];
+  }
+  if (!o.saveGradients.empty() && result.steps)
+    session.saveTensors(o.saveGradients, checkpoint::What::Gradient);
+  if (session.hasEvaluation() && text.validationTokens() && !stopRequested()) {
+    progress.stage("evaluating on the tail of the text");
+    result.validationAfter = o.steps ? session.evaluate(text, goOn) : result.validationBefore;
+    flushTrace();
+    if (o.steps)
+      outputs.evaluation(result.steps, result.validationAfter);
+  }
+  measureMemory(session, text, result);
+  if (!o.save.empty())
+    session.save(o.save);
+  outputs.commit();
+  result.signal = stopRequested();
+  return result;
+}
+
+} // namespace hocket::run
