@@ -280,8 +280,13 @@ private:
       return;
     }
     TableReader r(*v, ("'" + key + "'").str(), diags);
-    if (parameters)
-      c.ropeTheta = r.number("rope_theta", 1, 1e12).value_or(c.ropeTheta);
+    // transformers 5 writes it here too; the one outside must then agree.
+    if (const Value *theta = r.find("rope_theta")) {
+      double inner = r.number("rope_theta", 1, 1e12).value_or(c.ropeTheta);
+      if (get("rope_theta") && inner != c.ropeTheta)
+        diags.error(theta->loc, "'rope_theta' differs from the one outside of '" + key + "'");
+      c.ropeTheta = inner;
+    }
     const Value *type = r.find("rope_type"), *oldType = r.find("type");
     type = type ? type : oldType;
     std::string kind = "default";

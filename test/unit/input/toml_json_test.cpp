@@ -42,8 +42,8 @@ TEST(Toml, MembersInTextOrderWithLocations) {
 }
 
 TEST(Toml, Malformed) {
-  for (const char *text : {"a = ", "a = 1\na = 2\n", "[t\n", "a = \"\xff\"\n", "a = 1 b = 2\n", "\"", "[[",
-                           "a = 0x", "\xef\xbb"}) {
+  for (const char *text : {"a = ", "a = 1\na = 2\n", "[t\n", "a = \"\xff\"\n", "\xff\xff = 1",
+                           "p0\xef\xb0\xbfs", "a = 1 b = 2\n", "\"", "[[", "a = 0x", "\xef\xbb"}) {
     Parsed p = toml(text);
     EXPECT_FALSE(p.value) << text;
     std::string out = p.diags.str();
