@@ -92,7 +92,11 @@ private:
     if (!v)
       return {};
     spend(uint64_t(v->size()) * sizeof(T));
-    return {v->begin(), v->end()};
+    // By memcpy: the FlatBuffers verifier does not prove that elements are aligned.
+    std::vector<T> out(v->size());
+    if (!out.empty())
+      std::memcpy(out.data(), v->Data(), out.size() * sizeof(T));
+    return out;
   }
 
   template <typename Table, typename Make>
@@ -186,8 +190,11 @@ Kernel IndexReader::kernel(const fb::Kernel &k) {
   out.symbol = text(k.symbol());
   if (k.args()) {
     spend(uint64_t(k.args()->size()) * sizeof(fb::KernelArg));
-    for (const fb::KernelArg *a : *k.args())
-      out.args.push_back({enumerator(a->access(), Access::Value, "kernel argument access"), a->bytes()});
+    for (uint32_t i = 0; i < k.args()->size(); ++i) {
+      fb::KernelArg a; // by memcpy, as in scalars()
+      std::memcpy(&a, k.args()->Data() + i * sizeof(a), sizeof(a));
+      out.args.push_back({enumerator(a.access(), Access::Value, "kernel argument access"), a.bytes()});
+    }
   }
   out.work = k.work();
   out.flops = k.flops();
