@@ -83,7 +83,8 @@ enum class Op : uint16_t {
 
 enum class CollectiveKind : uint16_t { AllReduceSum = 0, AllReduceMax, AllGather, ReduceScatter };
 
-/// 48 bytes.
+/// 48 bytes.  Fields that an instruction does not use are 0 (`stream` too, for
+/// Repeat).  Outside of a Repeat l = 0.
 struct Instr {
   Op op = Op::Mark;
   uint16_t flags = 0;
@@ -175,7 +176,8 @@ struct Region {
   uint64_t microStride = 0;
 };
 
-/// A template: instructions [first, first + count) of the class.
+/// A template: instructions [first, first + count) of the class.  Templates
+/// follow each other without gaps and cover all instructions.
 struct Template {
   std::string name;
   uint32_t first = 0, count = 0;
@@ -274,7 +276,8 @@ struct Optimizer {
   uint32_t warmup = 0, steps = 0;
 };
 
-/// A named line of the memory verdict of a class, in bytes.
+/// A named line of the memory verdict of a class, in bytes; the lines of a
+/// class add up to its arena.
 struct MemoryTerm {
   std::string name;
   uint64_t bytes = 0;
