@@ -1,11 +1,17 @@
 #include "compiler/driver/Register.h"
 
+#include "compiler/allocate/allocate.h"
 #include "compiler/differentiate/Passes.h"
 #include "compiler/import/Passes.h"
+#include "compiler/partition/Passes.h"
+#include "compiler/place/Passes.h"
 #include "compiler/search/Passes.h"
 #include "compiler/shard/Passes.h"
 #include "dialects/model/Model.h"
 #include "dialects/par/Par.h"
+#include "dialects/place/Place.h"
+#include "dialects/plan/Plan.h"
+#include "dialects/sched/Sched.h"
 #include "dialects/topo/Topo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,6 +25,9 @@ void hocket::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<topo::TopoDialect>();
   registry.insert<model::ModelDialect>();
   registry.insert<par::ParDialect>();
+  registry.insert<place::PlaceDialect>();
+  registry.insert<sched::SchedDialect>();
+  registry.insert<plan::PlanDialect>();
 }
 
 void hocket::registerAllPasses() {
@@ -27,4 +36,7 @@ void hocket::registerAllPasses() {
   registerdifferentiatePasses();
   registerSearchPasses();
   shard::registerShardPasses();
+  registerplacePasses();
+  registerpartitionPasses();
+  allocate::registerAllocatePasses();
 }

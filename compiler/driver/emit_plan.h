@@ -1,0 +1,18 @@
+//===- emit_plan.h - Phase emit: a module in plan becomes a plan file -------===//
+#pragma once
+
+#include "compiler/cost/cost.h"
+#include "compiler/driver/driver.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hocket {
+
+/// Program, code, identity and summary as one plan, proved by runtime/verify.
+/// A finding there is our bug: kExitInternal.
+std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &inputs, const Cost &cost,
+                                     Diagnostics &diags);
+
+/// The terms of a class's memory verdict; they add up to its arena.
+std::vector<format::MemoryTerm> memoryTerms(const format::ClassProgram &program);
+
+} // namespace hocket

@@ -1,0 +1,54 @@
+#include "compiler/driver/pipeline.h"
+
+#include "compiler/allocate/allocate.h"
+#include "compiler/differentiate/Passes.h"
+#include "compiler/partition/Passes.h"
+#include "compiler/place/Passes.h"
+#include "compiler/search/Passes.h"
+#include "compiler/shard/Passes.h"
+
+namespace hocket {
+
+void addPhase(mlir::OpPassManager &passes, Phase phase, const PlanInputs &inputs, const Diagnostics &diags) {
+  switch (phase) {
+  case Phase::None:
+  case Phase::Topo:
+  case Phase::Import:
+  case Phase::Emit:
+    return;
+  case Phase::Differentiate: {
+    const format::Optimizer &o = inputs.job.optimizer;
+    DifferentiatePassOptions options;
+    options.beta1 = o.beta1;
+    options.beta2 = o.beta2;
+    options.eps = o.eps;
+    options.decay = o.decay;
+    options.clip = o.clip;
+    passes.addPass(createDifferentiatePass(options));
+    passes.addPass(createVerifyDifferentiatePass());
+    return;
+  }
+  case Phase::Search:
+    passes.addPass(createSearchPass(*inputs.strategy, diags));
+    return;
+  case Phase::Shard:
+    passes.addPass(shard::createShard());
+    passes.addPass(shard::createVerifyShard());
+    return;
+  case Phase::Place:
+    passes.addPass(createPlacePass());
+    passes.addPass(createVerifyPlacePass());
+    return;
+  case Phase::Partition:
+    passes.addPass(createPartitionPass());
+    passes.addPass(createVerifyPartitionPass());
+    return;
+  case Phase::Schedule:
+    return;
+  case Phase::Allocate:
+    passes.addPass(allocate::createAllocatePass());
+    return;
+  }
+}
+
+} // namespace hocket
