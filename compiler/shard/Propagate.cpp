@@ -125,40 +125,45 @@ static int64_t bytesOf(Value value) {
   return type.getNumElements() * int64_t(type.getElementTypeBitWidth()) / 8;
 }
 
+/// Two letters of one op on one axis.
+static LogicalResult checkExclusive(const Relation &relation, const Table &table) {
+  llvm::SmallMapVector<StringRef, std::pair<char, Slot>, 4> owner;
+  for (const Group &group : relation.groups)
+    for (Slot slot : group.slots)
+      for (StringRef axis : table.at(slot)) {
+        auto [it, fresh] = owner.try_emplace(axis, group.letter, slot);
+        auto &[letter, other] = it->second;
+        if (letter != group.letter)
+          return relation.op->emitError("conflicting shardings: axis \"")
+                 << axis << "\" shards letter '" << letter << "' (" << describe(relation.op, other.value)
+                 << ") and letter '" << group.letter << "' (" << describe(relation.op, slot.value)
+                 << "); a reshard of " << std::min(bytesOf(slot.value), bytesOf(other.value))
+                 << " bytes is not executable yet";
+      }
+  return success();
+}
+
+static LogicalResult checkEqual(const Relation &relation, const Table &table) {
+  for (const Group &group : relation.groups)
+    for (Slot slot : group.slots) {
+      Slot first = group.slots.front();
+      if (table.at(slot) == table.at(first))
+        continue;
+      InFlightDiagnostic error = relation.op->emitError("conflicting shardings");
+      if (group.letter)
+        error << " of letter '" << group.letter << "'";
+      return error << ": " << describe(relation.op, first.value) << " has dimension " << first.dim << " on "
+                   << par::str(table.at(first)) << ", " << describe(relation.op, slot.value)
+                   << " has dimension " << slot.dim << " on " << par::str(table.at(slot)) << "; a reshard of "
+                   << std::min(bytesOf(first.value), bytesOf(slot.value)) << " bytes is not executable yet";
+    }
+  return success();
+}
+
 LogicalResult shard::checkAgreement(ArrayRef<Relation> relations, const Table &table) {
   bool ok = true;
-  for (const Relation &relation : relations) {
-    llvm::SmallMapVector<StringRef, const Group *, 4> owner;
-    for (const Group &group : relation.groups) {
-      Slot first = group.slots.front();
-      for (Slot slot : group.slots)
-        if (table.at(slot) != table.at(first)) {
-          InFlightDiagnostic error = relation.op->emitError();
-          error << "conflicting shardings";
-          if (group.letter)
-            error << " of letter '" << group.letter << "'";
-          error << ": " << describe(relation.op, first.value) << " has dimension " << first.dim << " on "
-                << par::str(table.at(first)) << ", " << describe(relation.op, slot.value) << " has dimension "
-                << slot.dim << " on " << par::str(table.at(slot)) << "; a reshard of "
-                << std::min(bytesOf(first.value), bytesOf(slot.value)) << " bytes is not executable yet";
-          ok = false;
-          break;
-        }
-      if (!relation.exclusive)
-        continue;
-      for (StringRef axis : table.at(first)) {
-        auto [it, fresh] = owner.try_emplace(axis, &group);
-        if (fresh)
-          continue;
-        Slot other = it->second->slots.front();
-        relation.op->emitError("conflicting shardings: axis \"")
-            << axis << "\" shards letter '" << it->second->letter << "' ("
-            << describe(relation.op, other.value) << ") and letter '" << group.letter << "' ("
-            << describe(relation.op, first.value) << "); a reshard of "
-            << std::min(bytesOf(first.value), bytesOf(other.value)) << " bytes is not executable yet";
-        ok = false;
-      }
-    }
-  }
+  for (const Relation &relation : relations)
+    ok &= (!relation.exclusive || succeeded(checkExclusive(relation, table))) &&
+          succeeded(checkEqual(relation, table));
   return success(ok);
 }
