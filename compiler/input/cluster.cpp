@@ -182,9 +182,7 @@ private:
     std::optional<std::string> kind = r.string("kind");
     if (const Value *v = r.find("kind")) {
       if (kind && *kind != "cpu") {
-        StringRef known[] = {"cpu", "gpu"};
-        diags.error(v->loc, "device kind '" + *kind + "': " + kOnlyCpu +
-                                didYouMean(*kind, ArrayRef(known).take_front(1)));
+        diags.error(v->loc, "device kind '" + *kind + "': " + kOnlyCpu);
         return;
       }
     } else {

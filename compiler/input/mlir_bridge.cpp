@@ -98,7 +98,40 @@ OwningOpRef<ModuleOp> buildTopo(const Cluster &c, const Diagnostics &diags, MLIR
   return module;
 }
 
+namespace {
+
+/// Offset of the first bracket that nests deeper than kMaxDepth, or npos.
+/// MLIR's parser recurses; strings and comments do not count.
+size_t findTooDeep(llvm::StringRef s) {
+  size_t depth = 0;
+  for (size_t i = 0; i < s.size(); ++i) {
+    char c = s[i];
+    if (c == '"') {
+      for (++i; i < s.size() && s[i] != '"' && s[i] != '\n'; ++i)
+        if (s[i] == '\\')
+          ++i;
+    } else if (s.substr(i).starts_with("//")) {
+      while (i < s.size() && s[i] != '\n')
+        ++i;
+    } else if (llvm::StringRef("([{<").contains(c)) {
+      if (++depth > kMaxDepth)
+        return i;
+    } else if (llvm::StringRef(")]}>").contains(c) && depth > 0 && !(c == '>' && s[i - 1] == '-')) {
+      --depth;
+    }
+  }
+  return llvm::StringRef::npos;
+}
+
+} // namespace
+
 OwningOpRef<ModuleOp> parseModule(int32_t source, MLIRContext *context, Diagnostics &diags) {
+  llvm::StringRef text = diags.text(source);
+  if (size_t deep = findTooDeep(text); deep != llvm::StringRef::npos) {
+    diags.error(diags.at(source, deep, deep + 1),
+                "nested too deep: the limit is " + llvm::Twine(kMaxDepth) + " levels");
+    return {};
+  }
   OwningOpRef<ModuleOp> module;
   size_t before = diags.errors();
   MlirDiagnosticBridge bridge(context, diags, kExitBadInput);
@@ -112,7 +145,6 @@ OwningOpRef<ModuleOp> parseModule(int32_t source, MLIRContext *context, Diagnost
         module = parseSourceFile<ModuleOp>(sources, ParserConfig(context));
       },
       64u << 20);
-  llvm::CrashRecoveryContext::Disable();
   if (!ok) {
     // What the crashed thread left is not touched again.
     (void)module.release();

@@ -28,9 +28,9 @@ private:
 mlir::OwningOpRef<mlir::ModuleOp> buildTopo(const Cluster &cluster, const Diagnostics &diags,
                                             mlir::MLIRContext *context);
 
-/// Parses MLIR text (or bytecode) on a thread of its own with a 64 MiB stack,
-/// under CrashRecoveryContext: a crash of the parser is an error, not a
-/// signal.  The caller's context must hold every dialect.
+/// Parses MLIR text, nested at most kMaxDepth deep, on a thread of its own with
+/// a 64 MiB stack under CrashRecoveryContext: a crash of the parser is an
+/// error, not a signal.  The caller's context must hold every dialect.
 mlir::OwningOpRef<mlir::ModuleOp> parseModule(int32_t source, mlir::MLIRContext *context, Diagnostics &diags);
 
 } // namespace hocket

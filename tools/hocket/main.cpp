@@ -1,7 +1,7 @@
 //===- main.cpp - The hocket command ----------------------------------------===//
 //
 // Verbs: plan, run, verify, version, help.  Arguments in, exit code out; the
-// work is in the libraries.  This file and verify_verb.cpp alone are compiled
+// work is in the libraries.  This file and verify.cpp alone are compiled
 // with exceptions, for CLI11.
 //
 //===----------------------------------------------------------------------===//
@@ -9,6 +9,7 @@
 #include "compiler/driver/driver.h"
 #include "tools/hocket/verbs.h"
 
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
@@ -164,7 +165,21 @@ int planVerb(const CLI::App &plan, PlanOptions &o, const std::string &folder) {
   if (r.depfile && r.depfilePath.empty() && (r.output.empty() || r.output == "-"))
     return usage("-MD needs -o FILE or -MF FILE", "");
   r.shippedClusters = folder + "/../share/hocket/clusters";
-  return runPlan(r);
+  // A crash is our bug and answered as such, never by a signal; MLIR text is
+  // for developers, and one that crashes a pass is bad input.
+  int code = kExitInternal;
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext crash;
+  if (crash.RunSafelyOnThread([&] { code = runPlan(r); }, 64u << 20))
+    return code;
+  llvm::sys::RunInterruptHandlers(); // removes temporary files
+  const bool text = r.startFrom != Phase::None;
+  const char *message =
+      text ? "error: the MLIR text crashed the compiler\n"
+           : "error: internal: hocket crashed; this is a bug, please report it with its inputs\n";
+  // Nothing that the crashed thread may have locked is touched again.
+  (void)!::write(STDERR_FILENO, message, std::strlen(message));
+  ::_exit(text ? kExitBadInput : kExitInternal);
 }
 
 int dispatch(int argc, char **argv) {
