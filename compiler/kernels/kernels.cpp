@@ -123,7 +123,7 @@ static KernelDesc describe(Operation *op, const Recipe &recipe) {
   for (const format::KernelArg &arg : desc.args)
     desc.memoryBytes += double(arg.bytes);
   if (recipe.scratchBytes)
-    desc.args.push_back({format::Access::ReadWrite, uint64_t(recipe.scratchBytes)});
+    desc.args.push_back({format::Access::Write, uint64_t(recipe.scratchBytes)});
   desc.scratchBytes = recipe.scratchBytes;
   desc.work = recipe.work;
   desc.flops = cast<model::LetterOp>(op).getFlops();
