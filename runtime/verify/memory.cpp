@@ -1,9 +1,9 @@
 //===- memory.cpp - Ranges, waits and races on the unrolled lists -----------===//
 //
-// Each class alone: its init list, then two runs of step, and again its init
-// list, then two runs of eval; streams are drained between different lists
-// (the executor does so) but not between two runs of one, since hazards wrap
-// around.
+// Each class alone: init, step, step, eval, eval, step in a row, since hazards
+// wrap around.  (The executor empties its streams between lists; the proof does
+// not lean on that.)  What a list reads it wrote itself, or init or the runtime
+// did, so that the lists may run in any order after init.
 //
 // Happens-before is same-stream order plus record -> wait, where a wait takes
 // the last earlier record of its event in issue order.  It is kept as one
@@ -44,13 +44,12 @@ public:
     if (cuts.size() * streams > kMaxPieces)
       return cx.classFinding(cls, num(cuts.size()) + " pieces of memory on " + num(streams) + " streams",
                              "at most " + num(kMaxPieces) + " of them together");
-    for (const std::vector<ListEntry> *list : {&c.step, &c.eval}) {
-      reset();
-      pass(c.init, true);
-      drain();
-      pass(*list, false);
-      pass(*list, false);
-    }
+    reset();
+    pass(c.init);
+    for (size_t i = 0; i < writers.size(); ++i)
+      initWrote[i] = writers[i].written;
+    for (const std::vector<ListEntry> *list : {&c.step, &c.step, &c.eval, &c.eval, &c.step})
+      pass(*list);
   }
 
 private:
@@ -76,6 +75,7 @@ private:
   };
   using Clock = std::vector<uint32_t>;
   std::vector<Writer> writers;
+  std::vector<bool> initWrote;                  ///< pieces written at init
   std::vector<Reader> readers;                  ///< piece * streams + stream
   std::vector<Clock> now;                       ///< of each stream
   std::unordered_map<uint64_t, Clock> recorded; ///< of each event that was
@@ -90,8 +90,7 @@ private:
   Range rangeOf(const Point &p, const ListEntry &e, const AccessRule &rule) const;
   void cutArena();
   void reset();
-  void drain();
-  void pass(const std::vector<ListEntry> &list, bool init);
+  void pass(const std::vector<ListEntry> &list);
   void access(const Point &p, const ListEntry &e, const AccessRule &rule, uint16_t stream, uint32_t clock);
   void comm(const Instr &in, uint32_t instr, uint32_t clock);
   void scalars(const char *list, const Instr &in, uint32_t instr);
@@ -212,21 +211,8 @@ void ClassMemory::cutArena() {
 
 void ClassMemory::reset() {
   writers.assign(cuts.size(), {});
+  initWrote.assign(cuts.size(), false);
   readers.assign(cuts.size() * streams, {});
-  recorded.clear();
-  for (size_t i = 0; i < writers.size(); ++i)
-    writers[i].written = kindOf[i] == RegionKind::Input; // by the runtime, before each list
-  now.assign(streams, Clock(streams, 0));
-  lastOn.clear();
-}
-
-/// Everything so far is done: only what memory holds is left.
-void ClassMemory::drain() {
-  for (Writer &w : writers) {
-    w.clock = 0;
-    w.micro = -1;
-  }
-  std::fill(readers.begin(), readers.end(), Reader{});
   recorded.clear();
   now.assign(streams, Clock(streams, 0));
   lastOn.clear();
@@ -254,14 +240,15 @@ std::vector<bool> ClassMemory::runsPerMicro(const std::vector<ListEntry> &list) 
   return out;
 }
 
-void ClassMemory::pass(const std::vector<ListEntry> &list, bool init) {
+void ClassMemory::pass(const std::vector<ListEntry> &list) {
   perMicro = runsPerMicro(list);
   for (size_t i = 0; i < writers.size(); ++i) {
     writers[i].micro = -1;
-    // What a step leaves in these is of no use to the next.
-    if (!init && (kindOf[i] == RegionKind::Gradient || kindOf[i] == RegionKind::Stash ||
-                  kindOf[i] == RegionKind::Transfer || kindOf[i] == RegionKind::Scratch))
-      writers[i].written = false;
+    // What any list may find written: by the runtime, or at init where that lasts. The rest it writes itself.
+    RegionKind k = kindOf[i];
+    writers[i].written =
+        k == RegionKind::Input ||
+        (initWrote[i] && (k == RegionKind::Parameter || k == RegionKind::State || k == RegionKind::Buffer));
   }
   uint32_t groupLeft = 0;
   unroll(c, list, [&](const Point &p) {

@@ -121,7 +121,7 @@ void ClassCheck::events() {
 }
 
 /// In order and without gaps, so that an instruction is checked once and no
-/// file can name the same long template many times.
+/// file can name the same long template, or the same operands, many times.
 bool ClassCheck::templates() {
   uint64_t next = 0;
   for (uint32_t t = 0; t < c.templates.size(); ++t) {
@@ -135,6 +135,14 @@ bool ClassCheck::templates() {
     }
     facts.templateOf.insert(facts.templateOf.end(), tmpl.count, t);
     next += tmpl.count;
+  }
+  uint64_t operandCount = 0;
+  for (const Instr &i : c.instrs)
+    operandCount += i.operandCount;
+  if (operandCount > c.operands.size()) {
+    fail("its instructions have " + num(operandCount) + " operands",
+         "at most its " + num(c.operands.size()) + " operand records");
+    return false;
   }
   if (next != c.instrs.size())
     fail("instructions from " + num(next) + " on belong to no template", "templates that cover all");
@@ -363,11 +371,27 @@ void ClassCheck::launch(uint32_t at) {
   const Kernel &k = plan.kernels[in.index];
   if (!operands(at, k.args.size(), "as the kernel declares"))
     return;
+  // A result that overwrites an operand in place: the same range once to read, once to write.
+  std::set<std::tuple<Access, uint16_t, uint8_t, int64_t, uint64_t>> ranges;
+  auto key = [&](uint16_t i, Access access) {
+    const Operand &o = c.operands[in.firstOperand + i];
+    return std::tuple(access, o.index, o.flags, o.offset, k.args[i].bytes);
+  };
   for (uint16_t i = 0; i < in.operandCount; ++i)
-    if (k.args[i].access == Access::Value)
+    if (k.args[i].access != Access::Value)
+      ranges.insert(key(i, k.args[i].access));
+  for (uint16_t i = 0; i < in.operandCount; ++i) {
+    Access access = k.args[i].access;
+    if (access == Access::Value) {
       value(at, i, k.args[i].bytes);
-    else
-      memory(at, i, k.args[i].access, k.args[i].bytes, k.args[i].bytes % 4 ? 1 : 4);
+      continue;
+    }
+    if (access == Access::Read && ranges.count(key(i, Access::Write)))
+      continue;
+    if (access == Access::Write && ranges.count(key(i, Access::Read)))
+      access = Access::ReadWrite;
+    memory(at, i, access, k.args[i].bytes, k.args[i].bytes % 4 ? 1 : 4);
+  }
 }
 
 void ClassCheck::gemm(uint32_t at) {

@@ -208,15 +208,19 @@ TEST(Verify, InstructionsByThemselves) {
   EXPECT_FINDING("name 4000", { instr(p.classes[0], Op::Fill).name = 4000; });
   EXPECT_FINDING("stream 4; legal: a stream below 4", { instr(p.classes[0], Op::Fill).stream = 4; });
   EXPECT_FINDING("operands [4000, +1)", { instr(p.classes[0], Op::Fill).firstOperand = 4000; });
-  EXPECT_FINDING("operands [0, +65535)", { instr(p.classes[0], Op::Fill).operandCount = 65535; });
+  EXPECT_FINDING("class 's0': its instructions have 65567 operands; legal: at most its 33 operand records",
+                 { instr(p.classes[0], Op::Fill).operandCount = 65535; });
   EXPECT_FINDING("instruction kind 77", { instr(p.classes[0], Op::Fill).op = Op(77); });
   EXPECT_FINDING("2 operands; legal: 1: the destination",
-                 { instr(p.classes[0], Op::Fill).operandCount = 2; });
+                 { p.classes[0].operands.emplace_back(), instr(p.classes[0], Op::Fill).operandCount = 2; });
   EXPECT_FINDING("1 operands; legal: 2: source and destination",
                  { instr(p.classes[0], Op::Copy).operandCount = 1; });
-  EXPECT_FINDING("1 operands; legal: 0: none", { instr(p.classes[0], Op::Wait).operandCount = 1; });
-  EXPECT_FINDING("1 operands; legal: 0: none", { instr(p.classes[0], Op::Mark).operandCount = 1; });
-  EXPECT_FINDING("1 operands; legal: 0: none", { instr(p.classes[0], Op::Repeat).operandCount = 1; });
+  EXPECT_FINDING("1 operands; legal: 0: none",
+                 { p.classes[0].operands.emplace_back(), instr(p.classes[0], Op::Wait).operandCount = 1; });
+  EXPECT_FINDING("1 operands; legal: 0: none",
+                 { p.classes[0].operands.emplace_back(), instr(p.classes[0], Op::Mark).operandCount = 1; });
+  EXPECT_FINDING("1 operands; legal: 0: none",
+                 { p.classes[0].operands.emplace_back(), instr(p.classes[0], Op::Repeat).operandCount = 1; });
   EXPECT_FINDING("0 bytes; legal: at least 1", { instr(p.classes[0], Op::Copy).bytes = 0; });
   EXPECT_FINDING("slot number 5", { instr(p.classes[0], Op::Record).flags = 5; });
   EXPECT_FINDING("event 99; legal: an event below 12", { instr(p.classes[0], Op::Wait).index = 99; });
@@ -396,11 +400,32 @@ TEST(Verify, RacesAreFound) {
     Instr &copy = instr(p.classes[0], Op::Copy);
     p.classes[0].operands[copy.firstOperand + 1] = p.classes[0].operands[copy.firstOperand];
   });
+  EXPECT_FINDING("writes region 'stash'+0 unordered with the write by itself", {
+    p.kernels[tiny::Add].args[0].access = p.kernels[tiny::Add].args[1].access = Access::Write,
+    operand(p.classes[0], Op::Launch, 4, 1) = operand(p.classes[0], Op::Launch, 4, 0);
+  });
   // Members of a group are unordered.
   EXPECT_FINDING("unordered with the read by template 'X'", {
     Instr &send = instr(p.classes[0], Op::Send, 1), &recv = instr(p.classes[0], Op::Recv);
     p.classes[0].operands[recv.firstOperand] = p.classes[0].operands[send.firstOperand];
   });
+}
+
+TEST(Verify, ResultsMayOverwriteAnOperandInPlace) {
+  auto inPlace = [](int64_t offset) {
+    return findings([offset](Plan &p) {
+      for (ClassProgram &c : p.classes) {
+        // tiny_sumsq reads 128 and writes 4 bytes; let it write the 64 bytes it reads, or 32 further.
+        Operand *o = &operand(c, Op::Launch, 1, 0);
+        o[1] = o[0];
+        o[1].offset = offset;
+      }
+      p.kernels[tiny::SumSq].args = {{Access::Read, 64}, {Access::Write, 64}};
+    });
+  };
+  EXPECT_EQ(inPlace(0).find("itself"), std::string::npos) << inPlace(0);
+  EXPECT_NE(inPlace(32).find("writes region 'grad'+32 unordered with the read by itself"), std::string::npos)
+      << inPlace(32);
 }
 
 /// Each run of a list alone is ordered; the hazard is between two of them.
