@@ -406,8 +406,10 @@ void Builder::emitMeshes() {
       if (stacked) {
         Attribute encoding = type.getEncoding();
         if (auto sharding = dyn_cast_if_present<par::ShardingAttr>(encoding))
-          encoding = par::ShardingAttr::get(b.getContext(), sharding.getDims().drop_front(), sharding.getPartial(),
-                                            sharding.getKind());
+          encoding = llvm::all_of(sharding.getDims(), [](ArrayAttr axes) { return axes.empty(); })
+                         ? Attribute()
+                         : par::ShardingAttr::get(b.getContext(), sharding.getDims().drop_front(),
+                                                  sharding.getPartial(), sharding.getKind());
         type = RankedTensorType::get(type.getShape().drop_front(), type.getElementType(), encoding);
       }
       auto param = dyn_cast<DictionaryAttr>(d.get("model.param"));
