@@ -182,6 +182,9 @@ void Session::Impl::stop() {
   for (Rank &rank : ranks)
     if (rank.thread.joinable())
       rank.thread.join();
+  for (Rank &rank : ranks)
+    if (rank.device)
+      rank.device->stop();
 }
 
 //===----------------------------------------------------------------------===//

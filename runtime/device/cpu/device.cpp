@@ -51,6 +51,11 @@ bool CpuDevice::finish() {
   return true;
 }
 
+void CpuDevice::stop() {
+  for (auto &s : streams)
+    s->stop();
+}
+
 uint64_t CpuDevice::progress() const {
   uint64_t sum = 0;
   for (const auto &s : streams)

@@ -24,6 +24,8 @@ public:
   std::byte *arena() override { return memory.data(); }
   Stream &stream(uint32_t index) override { return *streams[index]; }
   bool finish() override;
+  /// Ends all streams.  Peers read each other's arenas: stop all ranks before one is destroyed.
+  void stop();
   uint64_t progress() const override;
   Waiting waiting(uint32_t stream) const override { return streams[stream]->waiting(); }
   /// Spans of a stream since the last clear; read and cleared between lists only.

@@ -22,7 +22,9 @@ static T *pointer(uint64_t w) {
 
 CpuStream::CpuStream(Shared &s, uint32_t i) : shared(s), index(i), ring(new uint64_t[kCapacity]()) {}
 
-CpuStream::~CpuStream() {
+CpuStream::~CpuStream() { stop(); }
+
+void CpuStream::stop() {
   if (!worker.joinable())
     return;
   if (reserve(Stop, 1, 0))

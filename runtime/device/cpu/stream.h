@@ -57,6 +57,8 @@ public:
   void host(const HostCall &call, uint32_t name) override;
 
   bool finish();
+  /// Ends the worker after what was issued, or after its current command when the run failed.
+  void stop();
   uint64_t progress() const { return executed.load(std::memory_order_relaxed); }
   Waiting waiting() const;
 
