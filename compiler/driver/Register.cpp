@@ -5,6 +5,7 @@
 #include "compiler/import/Passes.h"
 #include "compiler/partition/Passes.h"
 #include "compiler/place/Passes.h"
+#include "compiler/schedule/Passes.h"
 #include "compiler/search/Passes.h"
 #include "compiler/shard/Passes.h"
 #include "dialects/model/Model.h"
@@ -38,5 +39,6 @@ void hocket::registerAllPasses() {
   shard::registerShardPasses();
   registerplacePasses();
   registerpartitionPasses();
+  registerschedulePasses();
   allocate::registerAllocatePasses();
 }
