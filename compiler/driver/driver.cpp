@@ -25,8 +25,9 @@ namespace {
 /// Carries one request through the phases.  Every step answers false once `diags` has an error.
 class Compilation {
 public:
-  explicit Compilation(const PlanRequest &request) : request(request) {}
+  Compilation(const PlanRequest &request, Diagnostics &diags) : request(request), diags(diags) {}
   int run();
+  std::optional<format::Plan> plan();
 
 private:
   bool chooseMissing();
@@ -38,7 +39,7 @@ private:
   int answer();
 
   const PlanRequest &request;
-  Diagnostics diags;
+  Diagnostics &diags;
   PlanInputs inputs;
   Cost cost;
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
@@ -144,6 +145,13 @@ bool Compilation::emit() {
   return true;
 }
 
+std::optional<format::Plan> Compilation::plan() {
+  if (!readInputs(request, diags, inputs) || !chooseMissing() || !startModule() || !phases())
+    return std::nullopt;
+  MlirDiagnosticBridge bridge(&context, diags, kExitInternal);
+  return emitPlan(*module, inputs, cost, diags);
+}
+
 int Compilation::run() {
   PlanRequest reading = request;
   if (request.startFrom != Phase::None)
@@ -168,6 +176,13 @@ int Compilation::run() {
 
 } // namespace
 
-int runPlan(const PlanRequest &request) { return Compilation(request).run(); }
+int runPlan(const PlanRequest &request) {
+  Diagnostics diags;
+  return Compilation(request, diags).run();
+}
+
+std::optional<format::Plan> makePlan(const PlanRequest &request, Diagnostics &diags) {
+  return Compilation(request, diags).plan();
+}
 
 } // namespace hocket

@@ -67,6 +67,10 @@ bool readInputs(const PlanRequest &request, Diagnostics &diags, PlanInputs &inpu
 /// The path that `-o` means: DIR/plan.hkt for a folder or a name that ends in '/'.
 std::string outputPath(const PlanRequest &request);
 
+/// The plan in memory: what runPlan writes, for tests and embedding. Nothing with errors in
+/// `diags`. Does not check that the arenas fit the devices.
+std::optional<format::Plan> makePlan(const PlanRequest &request, Diagnostics &diags);
+
 /// Does what was asked and prints results on stdout, diagnostics on stderr.
 /// Returns the exit code.
 int runPlan(const PlanRequest &request);

@@ -4,6 +4,7 @@
 #include "compiler/differentiate/Passes.h"
 #include "compiler/partition/Passes.h"
 #include "compiler/place/Passes.h"
+#include "compiler/schedule/Passes.h"
 #include "compiler/search/Passes.h"
 #include "compiler/shard/Passes.h"
 
@@ -44,6 +45,8 @@ void addPhase(mlir::OpPassManager &passes, Phase phase, const PlanInputs &inputs
     passes.addPass(createVerifyPartitionPass());
     return;
   case Phase::Schedule:
+    passes.addPass(createSchedulePass());
+    passes.addPass(createVerifySchedulePass());
     return;
   case Phase::Allocate:
     passes.addPass(allocate::createAllocatePass());
