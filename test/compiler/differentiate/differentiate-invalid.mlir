@@ -1,0 +1,182 @@
+// REQUIRES: hocket-opt
+// RUN: hocket-opt %s --split-input-file --hocket-differentiate --verify-diagnostics
+// RUN: echo "module {}" | not hocket-opt --hocket-differentiate=beta1=1 2>&1 | FileCheck %s
+
+// CHECK: AdamW needs betas in [0, 1) and finite eps, decay and clip of at least 0
+
+// expected-error @+1 {{needs a function @loss of one block to differentiate}}
+module {
+}
+
+// -----
+
+// expected-error @+1 {{must give one value, the loss}}
+func.func @loss(%w: tensor<2xf32> {model.name = "w", model.dims = "b", model.param = {name = "w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<f32>, tensor<f32>) {
+  %l = model.dot(%w, %w) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l, %l : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{must give a scalar tensor of floats, not 'tensor<2xf32>'}}
+func.func @loss(%w: tensor<2xf32> {model.name = "w", model.dims = "b", model.param = {name = "w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<2xf32>) {
+  %l = model.dot(%w, %w) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %w : tensor<2xf32>
+}
+
+// -----
+
+// expected-error @+1 {{must give a scalar tensor of floats, not 'tensor<i32>'}}
+func.func @loss(%w: tensor<2xf32> {model.name = "w", model.dims = "b", model.param = {name = "w", layout = "b", part = [0, 0, 1], init = "zero"}}, %i: tensor<i32> {model.name = "i", model.dims = "", model.input = "tokens"}) -> (tensor<i32>) {
+  %l = model.dot(%w, %w) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %i : tensor<i32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 1 is neither an input nor a parameter}}
+func.func @loss(%w: tensor<2xf32> {model.name = "w", model.dims = "b", model.param = {name = "w", layout = "b", part = [0, 0, 1], init = "zero"}}, %x: tensor<f32>) -> (tensor<f32>) {
+  %l = model.dot(%w, %w) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{has no parameters to train}}
+func.func @loss(%tok: tensor<f32> {model.name = "tokens", model.dims = "", model.input = "tokens"}) -> (tensor<f32>) {
+  
+  return %tok : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{does not depend on its parameter 'u'}}
+func.func @loss(%w: tensor<2xf32> {model.name = "w", model.dims = "b", model.param = {name = "w", layout = "b", part = [0, 0, 1], init = "zero"}}, %u: tensor<2xf32> {model.name = "u", model.dims = "b", model.param = {name = "u", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<f32>) {
+  %l = model.dot(%w, %w) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func private @layer(tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.param = {name = "x", layout = "b", part = [0, 0, 1], init = "zero"}}, %w: tensor<3x2xf32> {model.name = "layer.w", model.dims = "lb", model.param = {name = "{l}.w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<f32>) {
+  // expected-error @+1 {{needs a body to differentiate}}
+  %y = model.scan(%x, %w) {body = @layer, carries = 1 : i64, shared = 0 : i64, range = array<i64: 0, 3>} : (tensor<2xf32>, tensor<3x2xf32>) -> tensor<2xf32>
+  %l = model.dot(%y, %y) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @layer(%x: tensor<2xf32> {model.name = "x", model.dims = "b"}, %w: tensor<2xf32> {model.name = "w", model.dims = "b"}) -> (tensor<2xf32>) {
+  %z = model.map(%x, %w) {
+  ^bb0(%i: f32, %j: f32):
+    %0 = arith.mulf %i, %j : f32
+    model.yield %0 : f32
+  } {dims = "b,b->b"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.param = {name = "x", layout = "b", part = [0, 0, 1], init = "zero"}}, %w: tensor<3x2xf32> {model.name = "layer.w", model.dims = "lb", model.param = {name = "{l}.w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<f32>) {
+  // expected-error @+1 {{in reverse cannot be differentiated}}
+  %y = model.scan(%x, %w) {body = @layer, carries = 1 : i64, shared = 0 : i64, range = array<i64: 0, 3>, reverse} : (tensor<2xf32>, tensor<3x2xf32>) -> tensor<2xf32>
+  %l = model.dot(%y, %y) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{gives a result that does not depend on its carry 0}}
+func.func @layer(%x: tensor<2xf32> {model.name = "x", model.dims = "b"}, %w: tensor<2xf32> {model.name = "w", model.dims = "b"}) -> (tensor<2xf32>) {
+  
+  return %w : tensor<2xf32>
+}
+func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.param = {name = "x", layout = "b", part = [0, 0, 1], init = "zero"}}, %w: tensor<3x2xf32> {model.name = "layer.w", model.dims = "lb", model.param = {name = "{l}.w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<f32>) {
+  %y = model.scan(%x, %w) {body = @layer, carries = 1 : i64, shared = 0 : i64, range = array<i64: 0, 3>} : (tensor<2xf32>, tensor<3x2xf32>) -> tensor<2xf32>
+  %l = model.dot(%y, %y) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{gives no result that depends on 'w': it would have no gradient}}
+func.func @layer(%x: tensor<2xf32> {model.name = "x", model.dims = "b"}, %w: tensor<2xf32> {model.name = "w", model.dims = "b"}) -> (tensor<2xf32>) {
+  
+  return %x : tensor<2xf32>
+}
+func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.param = {name = "x", layout = "b", part = [0, 0, 1], init = "zero"}}, %w: tensor<3x2xf32> {model.name = "layer.w", model.dims = "lb", model.param = {name = "{l}.w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<f32>) {
+  %y = model.scan(%x, %w) {body = @layer, carries = 1 : i64, shared = 0 : i64, range = array<i64: 0, 3>} : (tensor<2xf32>, tensor<3x2xf32>) -> tensor<2xf32>
+  %l = model.dot(%y, %y) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @layer(%x: tensor<2xf32> {model.name = "x", model.dims = "b"}, %w: tensor<2xf32> {model.name = "w", model.dims = "b"}) -> (tensor<2xf32>, tensor<2xf32>) {
+  %z = model.map(%x, %w) {
+  ^bb0(%i: f32, %j: f32):
+    %0 = arith.mulf %i, %j : f32
+    model.yield %0 : f32
+  } {dims = "b,b->b"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %z, %z : tensor<2xf32>, tensor<2xf32>
+}
+func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.param = {name = "x", layout = "b", part = [0, 0, 1], init = "zero"}}, %w: tensor<3x2xf32> {model.name = "layer.w", model.dims = "lb", model.param = {name = "{l}.w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<f32>) {
+  // expected-error @+1 {{cannot be differentiated: its stacked result 1 has a gradient}}
+  %y:2 = model.scan(%x, %w) {body = @layer, carries = 1 : i64, shared = 0 : i64, range = array<i64: 0, 3>} : (tensor<2xf32>, tensor<3x2xf32>) -> (tensor<2xf32>, tensor<3x2xf32>)
+  %l = model.dot(%y#1, %y#1) {dims = "lb,lb->"} : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @layer(%x: tensor<2xf32> {model.name = "x", model.dims = "b"}, %s: tensor<2xf32> {model.name = "s", model.dims = "b"}, %w: tensor<2xf32> {model.name = "w", model.dims = "b"}) -> (tensor<2xf32>) {
+  %z = model.map(%x, %w) {
+  ^bb0(%i: f32, %j: f32):
+    %0 = arith.mulf %i, %j : f32
+    model.yield %0 : f32
+  } {dims = "b,b->b"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.param = {name = "x", layout = "b", part = [0, 0, 1], init = "zero"}}, %s: tensor<2xf32> {model.name = "s", model.dims = "b", model.param = {name = "s", layout = "b", part = [0, 0, 1], init = "zero"}}, %w: tensor<3x2xf32> {model.name = "layer.w", model.dims = "lb", model.param = {name = "{l}.w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<f32>) {
+  // expected-error @+1 {{cannot be differentiated: its shared operand 0 depends on parameters}}
+  %y = model.scan(%x, %s, %w) {body = @layer, carries = 1 : i64, shared = 1 : i64, range = array<i64: 0, 3>} : (tensor<2xf32>, tensor<2xf32>, tensor<3x2xf32>) -> tensor<2xf32>
+  %l = model.dot(%y, %y) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @layer(%x: tensor<2xf32> {model.name = "x", model.dims = "b"}, %s: tensor<2xf32> {model.name = "s", model.dims = "b"}, %w: tensor<2xf32> {model.name = "w", model.dims = "b"}) -> (tensor<2xf32>, tensor<2xf32>) {
+  %z = model.map(%x, %w) {
+  ^bb0(%i: f32, %j: f32):
+    %0 = arith.mulf %i, %j : f32
+    model.yield %0 : f32
+  } {dims = "b,b->b"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %z, %s : tensor<2xf32>, tensor<2xf32>
+}
+func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.param = {name = "x", layout = "b", part = [0, 0, 1], init = "zero"}}, %w: tensor<3x2xf32> {model.name = "layer.w", model.dims = "lb", model.param = {name = "{l}.w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<f32>) {
+  // expected-error @+1 {{cannot be differentiated: the loss does not depend on carry 1}}
+  %y:2 = model.scan(%x, %x, %w) {body = @layer, carries = 2 : i64, shared = 0 : i64, range = array<i64: 0, 3>} : (tensor<2xf32>, tensor<2xf32>, tensor<3x2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  %l = model.dot(%y#0, %y#0) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{has another use than in @loss}}
+func.func @layer(%x: tensor<2xf32> {model.name = "x", model.dims = "b"}, %w: tensor<2xf32> {model.name = "w", model.dims = "b"}) -> (tensor<2xf32>) {
+  %z = model.map(%x, %w) {
+  ^bb0(%i: f32, %j: f32):
+    %0 = arith.mulf %i, %j : f32
+    model.yield %0 : f32
+  } {dims = "b,b->b"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+func.func @other(%x: tensor<2xf32>, %w: tensor<2xf32>) {
+  %z = call @layer(%x, %w) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.param = {name = "x", layout = "b", part = [0, 0, 1], init = "zero"}}, %w: tensor<3x2xf32> {model.name = "layer.w", model.dims = "lb", model.param = {name = "{l}.w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> (tensor<f32>) {
+  %y = model.scan(%x, %w) {body = @layer, carries = 1 : i64, shared = 0 : i64, range = array<i64: 0, 3>} : (tensor<2xf32>, tensor<3x2xf32>) -> tensor<2xf32>
+  %l = model.dot(%y, %y) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
