@@ -3,9 +3,9 @@
 
 usage: test/run.py [--fuzz-seconds N] [--only SUITE]... BUILD...
 
-Suites: lint, unit, lit, reference, docs, e2e, fuzz, bytes. The ones that do not depend on a compiler
-(lint, reference, docs) run with the first build only; fuzz runs where a build has the targets;
-bytes compares the plans of two builds.
+Suites: lint, unit, lit, reference, docs, e2e, quickstart, fuzz, bytes. What does not depend on the compiler
+(lint, reference, docs) runs with the first build only; quickstart, the user's first command, with build/dev;
+fuzz where a build has the targets; bytes compares the plans of two builds.
 
 A script of tests (tools/lint.sh, test/e2e/*, ...) takes the build folder as its argument, ends with the line
 `N passed, N failed`, and exits 0 only if none failed. No such line, no tests at all, a crash or a
@@ -123,6 +123,29 @@ def e2e(build):
     return total
 
 
+def quickstart():
+    """The user's first command, from a built tree: under a minute, and it learns."""
+    begin = time.monotonic()
+    code, output = run(["tools/quickstart.sh"])
+    seconds = time.monotonic() - begin
+    loss = re.search(r"^loss +([\d.]+) -> ([\d.]+)", output, re.M)
+    checks = {
+        f"exit code {code}": code == 0,
+        f"{seconds:.0f} s, at most 60 s": seconds <= 60,
+        "the loss falls by more than 1": loss is not None and float(loss[1]) - float(loss[2]) > 1,
+        "strategy, memory verdict and step time are printed": all(
+            re.search(p, output, re.M) for p in (r"^strategy .*data 2 x tensor 2", r"^memory .*fits", r"measured.*predicted")),
+        "all of out/ is there": all(os.path.getsize(os.path.join(SOURCE, "out", f)) > 0
+                                    if os.path.exists(os.path.join(SOURCE, "out", f)) else False
+                                    for f in ("gpt2-tiny.hkt", "metrics.jsonl", "trace.json",
+                                              "weights/model.safetensors", "weights/config.json")),
+    }
+    bad = [what for what, good in checks.items() if not good]
+    if bad:
+        show("quickstart: not so: " + "; ".join(bad), output)
+    return Result(len(checks) - len(bad), len(bad))
+
+
 def bytes_equal(builds):
     """The same inputs give the same bytes from the compiler as every build made it."""
     examples = os.path.join(SOURCE, "examples")
@@ -176,7 +199,10 @@ def main():
         suites.append(("lit", f"lit {label}", lambda b=b: lit(b)))
         if b == first:
             suites.append(("docs", f"docs {label}", lambda b=b: script(["test/docs/commands.py", b])))
-        suites.append(("e2e", f"e2e {label}", lambda b=b: e2e(b)))
+        if glob.glob(os.path.join(SOURCE, "test", "e2e", "*")):
+            suites.append(("e2e", f"e2e {label}", lambda b=b: e2e(b)))
+        if b == os.path.join(SOURCE, "build", "dev"):
+            suites.append(("quickstart", "quickstart", quickstart))
         if o.fuzz_seconds and glob.glob(os.path.join(b, "fuzz", "*_fuzz")):
             suites.append(("fuzz", f"fuzz {label}", lambda b=b: script(
                 ["tools/fuzz.sh", "--seconds", str(o.fuzz_seconds), b])))

@@ -30,6 +30,15 @@ while IFS= read -r page; do
   mkdir -p "$fresh/$folder"
   sed -e '/^\[TOC\]$/d' -e 's/[[:space:]]*$//' "$page" | cat -s >"$fresh/$folder/$(tr '[:upper:]' '[:lower:]' <<<"${name:0:1}")${name:1}.md"
 done < <(find "$build/docs" -name '*.md' | sort)
+{
+  printf '# Reference\n\nGenerated from the TableGen files by `tools/docs.sh`; do not edit.\n'
+  for folder in dialects passes; do
+    printf '\n## %s\n\n' "${folder^}"
+    for page in "$fresh/$folder"/*.md; do
+      printf -- '- [%s](%s)\n' "$(basename "$page" .md)" "$folder/$(basename "$page")"
+    done
+  done
+} >"$fresh/README.md"
 
 if [ $check = 0 ]; then
   rm -rf docs/reference
