@@ -180,8 +180,10 @@ Result train(format::Plan plan, const Options &o) {
     progress.step(r, o.steps, tokens / r.seconds);
     result.steps = t;
     result.trainLoss = r.loss;
-    if (!std::isfinite(r.loss))
-      throw Error(kExitRunTime, fmt::format("the loss of step {} is {}; nothing was saved", t, r.loss));
+    if (!std::isfinite(r.loss)) {
+      outputs.commit(); // the way there is worth a look; the weights are not
+      throw Error(kExitRunTime, fmt::format("the loss of step {} is {}; no weights were saved", t, r.loss));
+    }
   }
   result.ourAllocations = allocations::counts.ours.load();
   result.libraryAllocations = allocations::counts.library.load();

@@ -181,6 +181,21 @@ TEST_F(RunTest, OtherCpuAndUnsoundPlans) {
   EXPECT_NE(o.err.find("error:"), std::string::npos);
 }
 
+// A learning rate of 1e38 makes a loss infinite: the run ends, the metrics stay, no weights do.
+TEST_F(RunTest, NonFiniteLossEndsTheRun) {
+  Plan p = tinyRunPlan();
+  std::string code = contents(HOCKET_TINY_KERNELS);
+  p.code.assign(code.begin(), code.end());
+  p.optimizer.lr = 1e38;
+  writePlan(plan, p);
+  Outcome o = run(plan + " --data " + text + " --steps 50 --save " + directory + "/saved --metrics " +
+                  directory + "/m.jsonl");
+  EXPECT_EQ(o.code, 4) << o.err;
+  EXPECT_NE(o.err.find("no weights were saved"), std::string::npos) << o.err;
+  EXPECT_NE(contents(directory + "/m.jsonl").find("\"loss\":null"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(directory + "/saved/model.safetensors"));
+}
+
 // The first signal ends the step, saves and says where; a second one would end at once.
 TEST_F(RunTest, SignalSavesAndExits) {
   for (int signal : {SIGINT, SIGTERM}) {
