@@ -30,6 +30,7 @@ def Sched_KernelOp : Sched_Op<"kernel", [Symbol, IsolatedFromAbove]> {
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$scratch);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $body attr-dict";
+  let hasVerifier = 1;
 }
 
 def Sched_TaskOp : Sched_Op<"task", [Symbol]> {
@@ -65,6 +66,7 @@ def Sched_GemmOp : Sched_Op<"gemm", [Pure]> {
 
 def Sched_CollectiveOp : Sched_Op<"collective", [Pure]> {
   let summary = "A collective on values laid next to each other (one message), in place";
+  let description = [{ `kind` is `all_reduce_sum` or `all_reduce_max`. }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$kind, FlatSymbolRefAttr:$comm, StrAttr:$algorithm,
                        StrAttr:$stream);
   let results = (outs Variadic<AnyRankedTensor>:$results_);
@@ -99,7 +101,7 @@ def Sched_YieldOp : Sched_Op<"yield", [Pure, Terminator]> {
 //===----------------------------------------------------------------------===//
 
 def Sched_OrderOp : Sched_Op<"order", [NoTerminator, SingleBlock]> {
-  let summary = "What a rank class issues, in order; `table` is step or eval";
+  let summary = "What a rank class issues, in order; `table` is step, eval or init";
   let arguments = (ins StrAttr:$stage, StrAttr:$table);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$body attr-dict";
@@ -110,6 +112,7 @@ def Sched_RunOp : Sched_Op<"run", [HasParent<"OrderOp">]> {
   let summary = "Run a task for a micro-batch; `slots` by slotted home: {stash = 0, \"send x\" = 1}";
   let arguments = (ins FlatSymbolRefAttr:$task, I64Attr:$micro, DictionaryAttr:$slots);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def Sched_TransfersOp : Sched_Op<"transfers", [HasParent<"OrderOp">, NoTerminator, SingleBlock]> {
@@ -120,10 +123,14 @@ def Sched_TransfersOp : Sched_Op<"transfers", [HasParent<"OrderOp">, NoTerminato
 }
 
 class Sched_TransferOp<string mnemonic> : Sched_Op<mnemonic, [HasParent<"TransfersOp">]> {
-  let description = [{ `home` is the buffer (`send x`, `recv x`, `grad emb`, `param emb`), `delta` the peer's distance on the axis. }];
+  let description = [{
+    `home` is the buffer (`send x`, `recv x`, `grad emb`, `param emb`), `delta` the peer's
+    stage less one's own.
+  }];
   let arguments = (ins StrAttr:$home, FlatSymbolRefAttr:$comm, I64Attr:$delta, I64Attr:$micro, I64Attr:$slot,
                        StrAttr:$stream);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 def Sched_SendOp : Sched_TransferOp<"send"> { let summary = "Send a buffer to the peer"; }
 def Sched_RecvOp : Sched_TransferOp<"recv"> { let summary = "Receive a buffer from the peer"; }
