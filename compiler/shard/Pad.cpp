@@ -32,11 +32,11 @@ static int64_t product(const par::Axes &axes, par::MeshOp mesh) {
 }
 
 static LogicalResult checkDivisible(Operation *op, char letter, Slot slot, const Table &table,
-                                    par::MeshOp mesh) {
+                                    par::MeshOp mesh, StringRef paddable) {
   const par::Axes &axes = table.at(slot);
   int64_t extent = cast<RankedTensorType>(slot.value.getType()).getDimSize(slot.dim);
   int64_t shards = product(axes, mesh);
-  if (extent % shards == 0 || kPaddable.contains(letter))
+  if (extent % shards == 0 || paddable.contains(letter))
     return success();
   StringRef last = axes.back();
   return op->emitError("letter '") << letter << "' of " << describe(op, slot.value) << " has extent "
@@ -46,18 +46,19 @@ static LogicalResult checkDivisible(Operation *op, char letter, Slot slot, const
 }
 
 LogicalResult shard::checkDivisible(const FunctionUses &functions, ArrayRef<Relation> relations,
-                                    const Table &table, par::MeshOp mesh) {
+                                    const Table &table, par::MeshOp mesh, bool padded) {
+  StringRef paddable = padded ? StringRef() : StringRef(kPaddable);
   for (auto &[constFunction, use] : functions) {
     func::FuncOp function = constFunction;
     for (BlockArgument argument : function.getArguments())
       for (auto [dim, letter] : llvm::enumerate(model::argDims(function, argument.getArgNumber())))
-        if (failed(::checkDivisible(function, letter, {argument, unsigned(dim)}, table, mesh)))
+        if (failed(::checkDivisible(function, letter, {argument, unsigned(dim)}, table, mesh, paddable)))
           return failure();
   }
   for (const Relation &relation : relations)
     for (const Group &group : relation.groups)
       if (group.letter &&
-          failed(::checkDivisible(relation.op, group.letter, group.slots.front(), table, mesh)))
+          failed(::checkDivisible(relation.op, group.letter, group.slots.front(), table, mesh, paddable)))
         return failure();
   return success();
 }

@@ -63,21 +63,18 @@ struct Shard : shard::impl::ShardBase<Shard> {
       FailureOr<Table> table = propagate(module, mesh, strategy, *relations);
       if (failed(table))
         return failure();
-      if (!padded) {
-        if (failed(checkAgreement(*relations, *table)) ||
-            failed(checkDivisible(*functions, *relations, *table, mesh)))
-          return failure();
+      if (failed(checkAgreement(*relations, *table)) ||
+          failed(checkDivisible(*functions, *relations, *table, mesh, padded)))
+        return failure();
+      if (!padded)
         pad(*functions, *table, mesh);
-        padded = true;
-      }
+      padded = true;
       // Definitions are built on the padded extents and give new dimensions to shard.
       FailureOr<unsigned> inlined = inlineSharded(*functions, *table);
       if (failed(inlined))
         return failure();
       if (*inlined > 0)
         continue;
-      if (failed(checkAgreement(*relations, *table)))
-        return failure();
       writeTypes(*functions, *table);
       return insertCollectives(*functions, mesh);
     }

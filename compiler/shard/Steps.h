@@ -5,9 +5,10 @@
 
 namespace hocket::shard {
 
-/// Error at the first dimension that its axes do not divide and that no rule pads.
+/// Error at the first dimension that its axes do not divide and that no rule
+/// pads; once the program is `padded`, none may be left.
 mlir::LogicalResult checkDivisible(const FunctionUses &functions, llvm::ArrayRef<Relation> relations,
-                                   const Table &table, par::MeshOp mesh);
+                                   const Table &table, par::MeshOp mesh, bool padded);
 
 /// Rounds extents up to a multiple of their shards; notes the true extents at
 /// arguments (`model.valid`) and at cross-entropies (`valid`).
