@@ -41,7 +41,7 @@ add_library(hocket_mlir INTERFACE)
 target_include_directories(hocket_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 target_link_libraries(hocket_mlir INTERFACE hocket_base MLIR LLVM)
 target_compile_options(hocket_mlir INTERFACE -fno-exceptions -Wno-unused-but-set-variable
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-comment -Wno-dangling-reference -Wno-maybe-uninitialized>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-comment -Wno-maybe-uninitialized>)
 
 if(HOCKET_PCH)
   file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "")

@@ -8,6 +8,7 @@
 
 #include "dialects/model/Model.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace hocket::model {
 
