@@ -36,7 +36,9 @@ std::string shapeName(ArrayRef<int64_t> shape) {
 }
 
 /// Everything about `op` that its code depends on, and nothing of where it stands.
-static void hashOp(Hash &hash, Operation *op, std::map<const void *, int64_t> &values) {
+/// The root's operands count by position: a kernel takes each as an argument of its own, whether
+/// or not two of them are one value where the op stands.
+static void hashOp(Hash &hash, Operation *op, std::map<const void *, int64_t> &values, bool root = true) {
   hash.text(op->getName().getStringRef());
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -45,9 +47,10 @@ static void hashOp(Hash &hash, Operation *op, std::map<const void *, int64_t> &v
   else
     op->getAttrDictionary().print(os);
   hash.text(text);
-  for (Value v : op->getOperands()) {
-    auto it = values.try_emplace(v.getAsOpaquePointer(), int64_t(values.size())).first;
-    hash.number(it->second).text(typeName(v.getType()));
+  for (auto [position, v] : llvm::enumerate(op->getOperands())) {
+    int64_t number = root ? int64_t(position)
+                          : values.try_emplace(v.getAsOpaquePointer(), int64_t(values.size())).first->second;
+    hash.number(number).text(typeName(v.getType()));
   }
   for (Value v : op->getResults()) {
     values.try_emplace(v.getAsOpaquePointer(), int64_t(values.size()));
@@ -58,7 +61,7 @@ static void hashOp(Hash &hash, Operation *op, std::map<const void *, int64_t> &v
       for (Value v : block.getArguments())
         values.try_emplace(v.getAsOpaquePointer(), int64_t(values.size()));
       for (Operation &inner : block)
-        hashOp(hash, &inner, values);
+        hashOp(hash, &inner, values, false);
     }
 }
 
