@@ -57,8 +57,12 @@ LogicalResult StepBuilder::differentiateLayers() {
       scan.emitOpError("in reverse cannot be differentiated");
       return WalkResult::interrupt();
     }
-    if (layers.count(scan.getBody().str()))
-      return WalkResult::advance();
+    if (auto it = layers.find(scan.getBody().str()); it != layers.end()) {
+      if (it->second.carries == scan.getCarries() && it->second.sharedCount == scan.getShared())
+        return WalkResult::advance();
+      scan.emitOpError("has other carries or shared operands than another scan over ") << scan.getBodyAttr();
+      return WalkResult::interrupt();
+    }
     FailureOr<Layer> layer = differentiateLayer(fn, scan.getCarries(), scan.getShared());
     if (failed(layer))
       return WalkResult::interrupt();

@@ -348,6 +348,15 @@ void LayerBuilder::buildBack() {
 }
 
 FailureOr<Layer> LayerBuilder::run() {
+  if (!layer.getBody().hasOneBlock())
+    return layer.emitOpError("has several blocks and cannot be differentiated");
+  for (unsigned i = 0; i < carries; ++i) {
+    auto type = dyn_cast<RankedTensorType>(layer.getArgumentTypes()[i]);
+    if (!type || !isa<FloatType>(type.getElementType()))
+      return layer.emitOpError("cannot be differentiated: its carry ") << i << " is no tensor of floats";
+  }
+  result.carries = carries;
+  result.sharedCount = shared;
   if (failed(reverse()))
     return failure();
   split();

@@ -14,6 +14,7 @@ struct Layer {
   /// these stacked operands (indices among the stacked ones of the forward scan).
   llvm::SmallVector<unsigned> shared, stacked;
   unsigned residuals = 0;
+  unsigned carries = 0, sharedCount = 0; ///< as every scan over the layer must have
   /// It gives one adjoint per carry, then one for each of these stacked operands.
   llvm::SmallVector<unsigned> gradients;
 };

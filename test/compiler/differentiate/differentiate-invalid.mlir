@@ -180,3 +180,42 @@ func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.par
   %l = model.dot(%y, %y) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+// expected-error @+1 {{cannot be differentiated: its carry 0 is no tensor of floats}}
+func.func @layer(%x: tensor<2xi32>, %w: tensor<2xf32>) -> tensor<2xi32> {
+  return %x : tensor<2xi32>
+}
+func.func @loss(%x: tensor<2xi32> {model.name = "tokens", model.dims = "b", model.input = "tokens"}, %w: tensor<3x2xf32> {model.name = "layer.w", model.dims = "lb", model.param = {name = "{l}.w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> tensor<f32> {
+  %y = model.scan(%x, %w) {body = @layer, carries = 1 : i64, shared = 0 : i64, range = array<i64: 0, 3>} : (tensor<2xi32>, tensor<3x2xf32>) -> tensor<2xi32>
+  %l = model.constant() {dims = "->", value = 0.0 : f32} : () -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{has several blocks and cannot be differentiated}}
+func.func @layer(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+^bb1:
+  return %x : tensor<2xf32>
+}
+func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.param = {name = "x", layout = "b", part = [0, 0, 1], init = "zero"}}) -> tensor<f32> {
+  %y = model.scan(%x) {body = @layer, carries = 1 : i64, shared = 0 : i64, range = array<i64: 0, 3>} : (tensor<2xf32>) -> tensor<2xf32>
+  %l = model.dot(%y, %y) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @layer(%x: tensor<2xf32> {model.name = "x", model.dims = "b"}, %s: tensor<2xf32> {model.name = "s", model.dims = "b"}) -> (tensor<2xf32>, tensor<2xf32>) {
+  return %x, %s : tensor<2xf32>, tensor<2xf32>
+}
+func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.param = {name = "x", layout = "b", part = [0, 0, 1], init = "zero"}}) -> tensor<f32> {
+  %y:2 = model.scan(%x, %x) {body = @layer, carries = 2 : i64, shared = 0 : i64, range = array<i64: 0, 3>} : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  // expected-error @+1 {{has other carries or shared operands than another scan over @layer}}
+  %z:2 = model.scan(%x, %x) {body = @layer, carries = 1 : i64, shared = 1 : i64, range = array<i64: 0, 3>} : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<3x2xf32>)
+  %l = model.dot(%y#0, %z#0) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
