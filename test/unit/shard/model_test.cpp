@@ -30,7 +30,8 @@ ModelConfig tiny(Family family, bool tied) {
   return c;
 }
 
-void check(const ModelConfig &config, int64_t data, int64_t tensor, int64_t micro) {
+void check(const ModelConfig &config, int64_t data, int64_t tensor, int64_t micro,
+           const std::vector<Tile> &tiles = {}) {
   SCOPED_TRACE("data " + std::to_string(data) + " tensor " + std::to_string(tensor) + " micro " +
                std::to_string(micro));
   MLIRContext context;
@@ -61,6 +62,8 @@ void check(const ModelConfig &config, int64_t data, int64_t tensor, int64_t micr
   strategy.data = data;
   strategy.tensor = tensor;
   strategy.microBatch = batch / data / micro;
+  strategy.tiles = tiles;
+  strategy.tilesGiven = !tiles.empty();
   Diagnostics diags;
   ASSERT_TRUE(succeeded(buildStrategy(*sharded, strategy, diags)));
   PassManager manager(&context);
@@ -93,6 +96,20 @@ void checkAll(Family family, bool tied) {
   check(config, 2, 2, 3);
   if (config.kvHeads % 4 == 0)
     check(config, 1, 4, 1);
+}
+
+/// Layouts that nobody annotated for: the hidden width, one letter alone, two axes on one tensor.
+TEST(Sharded, OtherTiles) {
+  for (Family family : {Family::Llama, Family::Gpt2}) {
+    ModelConfig config = tiny(family, false);
+    check(config, 2, 2, 1, {Tile{{"layer.wq"}, 'h', "tensor", {}}});
+    check(config, 1, 4, 2, {Tile{{"emb"}, 'h', "tensor", {}}});
+    check(config, 2, 2, 1, {Tile{{"layer.wd"}, 'f', "tensor", {}}});
+    check(config, 2, 3, 1, {Tile{{"head"}, 'v', "tensor", {}}});
+    check(config, 2, 2, 1, {Tile{{"layer.wo"}, 'g', "tensor", {}}, Tile{{"emb"}, 'v', "tensor", {}}});
+    if (family == Family::Gpt2) // rope pairs the halves of d
+      check(config, 1, 2, 1, {Tile{{"layer.wk"}, 'd', "tensor", {}}});
+  }
 }
 
 TEST(Sharded, Llama) { checkAll(Family::Llama, false); }
