@@ -88,6 +88,16 @@ void transposeTile(Code &c, Value from, X base, int64_t stride, int64_t rows, in
   });
 }
 
+/// Rows of one head, densely: their own stride is often a multiple of 2 KiB,
+/// which maps them to few sets of the first-level cache.
+void packTile(Code &c, Value from, X base, int64_t stride, int64_t rows, int64_t d, Value to) {
+  c.loop(rows, [&](X i) {
+    X source = base + i * stride;
+    X target = i * d;
+    c.lanes(d, [&](X j, int64_t w) { c.store(c.load(from, source + j, w), to, target + j, w); });
+  });
+}
+
 /// Runs `body` unless no row of the tile sees a key of the block; scores of
 /// hidden pairs become kHidden first. `scores` fills them.
 void maskedBlock(Code &c, const Shape &shape, Value qpos, Value kpos, X q0, int64_t rows, X k0, int64_t keys,
@@ -153,12 +163,15 @@ FailureOr<Recipe> attentionRecipe(model::AttentionOp op) {
     Value q = args[0], k = args[1], v = args[2], qpos = args[3], kpos = args[4], o = args[5], e = args[6];
     int64_t d = shape.d, most = shape.tile();
     Value turned = c.stack(d * most), scores = c.stack(shape.block() * most), sums = c.stack(most * d);
+    Value packed = c.stack(shape.block() * d);
     Value top = c.stack(most), total = c.stack(most), shrink = c.stack(most);
 
     auto tile = [&](X b, X g, X r, X q0, int64_t rows) {
       auto lanes = lanesOfTile(c, rows);
       X head = (b * shape.s + q0) * shape.queryRow() + (g * shape.r + r) * d;
-      transposeTile(c, q, head, shape.queryRow(), rows, d, shape.scale, turned);
+      X zero = c.index(0);
+      packTile(c, q, head, shape.queryRow(), rows, d, sums);
+      transposeTile(c, sums, zero, d, rows, d, shape.scale, turned);
       for (Lane lane : lanes) {
         X at = c.index(lane.at);
         c.store(c.real(kHidden), top, at, lane.width);
@@ -166,12 +179,12 @@ FailureOr<Recipe> attentionRecipe(model::AttentionOp op) {
       }
       c.lanes(rows * d, [&](X i, int64_t w) { c.store(c.real(0), sums, i, w); });
       auto queries = shape.causal ? positionRange(c, qpos, q0, rows) : std::pair<X, X>();
-      X zero = c.index(0);
       steps(c, shape.t, shape.block(), [&](X k0, int64_t keys) {
         X line = (b * shape.t + k0) * shape.keyRow() + g * d;
         auto fill = [&] {
-          multiply(c, keys, rows, d, {k, line, shape.keyRow(), 1}, {turned, zero, rows, 1},
-                   {scores, zero, rows, 1}, false);
+          packTile(c, k, line, shape.keyRow(), keys, d, packed);
+          multiply(c, keys, rows, d, {packed, zero, d, 1}, {turned, zero, rows, 1}, {scores, zero, rows, 1},
+                   false);
         };
         maskedBlock(c, shape, qpos, kpos, q0, rows, k0, keys, queries, scores, fill, [&] {
           Xs old;
@@ -212,8 +225,8 @@ FailureOr<Recipe> attentionRecipe(model::AttentionOp op) {
             X at = i * d;
             c.lanes(d, [&](X j, int64_t w) { c.store(c.load(sums, at + j, w) * factor, sums, at + j, w); });
           });
-          multiply(c, rows, d, keys, {scores, zero, 1, rows}, {v, line, shape.keyRow(), 1},
-                   {sums, zero, d, 1}, true);
+          packTile(c, v, line, shape.keyRow(), keys, d, packed);
+          multiply(c, rows, d, keys, {scores, zero, 1, rows}, {packed, zero, d, 1}, {sums, zero, d, 1}, true);
         });
       });
       // A row that sees no key: o = 0, e = -inf.
@@ -265,14 +278,18 @@ FailureOr<Recipe> attentionGradRecipe(model::AttentionGradOp op) {
     Value qpos = args[6], kpos = args[7], dq = args[8], dk = args[9], dv = args[10];
     int64_t d = shape.d, most = shape.tile();
     Value turnedQ = c.stack(d * most), turnedO = c.stack(d * most), sums = c.stack(most * d);
+    Value rowsQ = c.stack(most * d), rowsO = c.stack(most * d), rowsK = c.stack(shape.block() * d);
     Value scores = c.stack(shape.block() * most), slopes = c.stack(shape.block() * most);
     Value lse = c.stack(most), along = c.stack(most);
 
     auto tile = [&](X b, X g, X r, X q0, int64_t rows) {
       auto lanes = lanesOfTile(c, rows);
       X head = (b * shape.s + q0) * shape.queryRow() + (g * shape.r + r) * d;
-      transposeTile(c, q, head, shape.queryRow(), rows, d, shape.scale, turnedQ);
-      transposeTile(c, dout, head, shape.queryRow(), rows, d, 1, turnedO);
+      X zero = c.index(0);
+      packTile(c, q, head, shape.queryRow(), rows, d, rowsQ);
+      packTile(c, dout, head, shape.queryRow(), rows, d, rowsO);
+      transposeTile(c, rowsQ, zero, d, rows, d, shape.scale, turnedQ);
+      transposeTile(c, rowsO, zero, d, rows, d, 1, turnedO);
       // along = sum_d do o; a row that saw no key has e = -inf and p = exp(s + kHidden) = 0.
       c.loop(rows, [&](X i) {
         X at = head + i * shape.queryRow();
@@ -287,11 +304,11 @@ FailureOr<Recipe> attentionGradRecipe(model::AttentionGradOp op) {
       });
       c.lanes(rows * d, [&](X i, int64_t w) { c.store(c.real(0), sums, i, w); });
       auto queries = shape.causal ? positionRange(c, qpos, q0, rows) : std::pair<X, X>();
-      X zero = c.index(0);
       steps(c, shape.t, shape.block(), [&](X k0, int64_t keys) {
         X line = (b * shape.t + k0) * shape.keyRow() + g * d;
-        Matrix keyRows{k, line, shape.keyRow(), 1}, valueRows{v, line, shape.keyRow(), 1};
+        Matrix keyRows{rowsK, zero, d, 1}, valueRows{v, line, shape.keyRow(), 1};
         auto fill = [&] {
+          packTile(c, k, line, shape.keyRow(), keys, d, rowsK);
           multiply(c, keys, rows, d, keyRows, {turnedQ, zero, rows, 1}, {scores, zero, rows, 1}, false);
         };
         maskedBlock(c, shape, qpos, kpos, q0, rows, k0, keys, queries, scores, fill, [&] {
@@ -313,9 +330,9 @@ FailureOr<Recipe> attentionGradRecipe(model::AttentionGradOp op) {
             }
           });
           multiply(c, rows, d, keys, {slopes, zero, 1, rows}, keyRows, {sums, zero, d, 1}, true);
-          multiply(c, keys, d, rows, {slopes, zero, rows, 1}, {q, head, shape.queryRow(), 1},
+          multiply(c, keys, d, rows, {slopes, zero, rows, 1}, {rowsQ, zero, d, 1},
                    {dk, line, shape.keyRow(), 1}, true);
-          multiply(c, keys, d, rows, {scores, zero, rows, 1}, {dout, head, shape.queryRow(), 1},
+          multiply(c, keys, d, rows, {scores, zero, rows, 1}, {rowsO, zero, d, 1},
                    {dv, line, shape.keyRow(), 1}, true);
         });
       });
