@@ -15,7 +15,7 @@ def PartitionPass : Pass<"hocket-partition", "::mlir::ModuleOp"> {
 }
 
 def VerifyPartitionPass : Pass<"hocket-verify-partition", "::mlir::ModuleOp"> {
-  let summary = "Check that every type is local and that functions agree with their calls";
+  let summary = "Check that every type is local and that collectives and coordinates name axes of space";
   let constructor = "::hocket::createVerifyPartitionPass()";
 }
 

@@ -1,5 +1,4 @@
 #include "compiler/partition/Passes.h"
-#include "dialects/model/Model.h"
 
 using namespace mlir;
 
@@ -20,32 +19,6 @@ struct Verifier {
     return success();
   }
 
-  /// The body of a scan has the types of the operands, less l on stacked ones.
-  LogicalResult checkScan(model::ScanOp scan) {
-    auto body = module.lookupSymbol<func::FuncOp>(scan.getBody());
-    if (!body)
-      return scan.emitOpError("runs unknown body @") << scan.getBody();
-    if (body.getNumArguments() != scan.getInputs().size() || body.getNumResults() != scan->getNumResults())
-      return scan.emitOpError("and body @") << scan.getBody() << " differ in operands or results";
-    int64_t layers = scan.getRange()[1] - scan.getRange()[0];
-    auto agrees = [&](Type whole, Type slice, bool stacked) {
-      auto w = dyn_cast<RankedTensorType>(whole), s = dyn_cast<RankedTensorType>(slice);
-      if (!stacked || !w || !s || w.getRank() < 1)
-        return whole == slice && !stacked;
-      return w.getDimSize(0) == layers && w.getShape().drop_front() == s.getShape() &&
-             w.getElementType() == s.getElementType();
-    };
-    for (auto [i, v] : llvm::enumerate(scan.getInputs()))
-      if (!agrees(v.getType(), body.getArgumentTypes()[i], int64_t(i) >= int64_t(scan.getCarries() + scan.getShared())))
-        return scan.emitOpError("operand ") << i << " does not match argument " << i << " of @" << scan.getBody()
-                                            << " over " << layers << " layers";
-    for (auto [i, t] : llvm::enumerate(scan->getResultTypes()))
-      if (!agrees(t, body.getResultTypes()[i], int64_t(i) >= int64_t(scan.getCarries())))
-        return scan.emitOpError("result ") << i << " does not match result " << i << " of @" << scan.getBody()
-                                           << " over " << layers << " layers";
-    return success();
-  }
-
   LogicalResult checkAxes(Operation *op, ArrayAttr names) {
     for (StringAttr a : names.getAsRange<StringAttr>())
       if (!axes.count(a.str()))
@@ -63,16 +36,9 @@ struct Verifier {
           if (failed(isLocal(op, t)))
             return failure();
     if (auto fn = dyn_cast<func::FuncOp>(op))
-      for (Type t : fn.getResultTypes())
+      for (Type t : llvm::concat<const Type>(fn.getArgumentTypes(), fn.getResultTypes()))
         if (failed(isLocal(op, t)))
           return failure();
-    if (auto scan = dyn_cast<model::ScanOp>(op))
-      return checkScan(scan);
-    if (auto call = dyn_cast<func::CallOp>(op)) {
-      auto fn = module.lookupSymbol<func::FuncOp>(call.getCallee());
-      if (!fn || fn.getArgumentTypes() != call->getOperandTypes() || fn.getResultTypes() != call->getResultTypes())
-        return call.emitOpError("does not match @") << call.getCallee();
-    }
     if (auto reduce = dyn_cast<par::AllReduceOp>(op))
       return checkAxes(op, reduce.getAxes());
     if (auto coord = dyn_cast<par::CoordOp>(op))

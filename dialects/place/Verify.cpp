@@ -10,8 +10,8 @@ LogicalResult MeshOp::verify() {
   for (int64_t size : getSizes())
     if (size < 1)
       return emitOpError("has an axis of size ") << size;
-  if (getStage() < 0)
-    return emitOpError("has stage ") << getStage();
+  if (int64_t(getStage()) < 0)
+    return emitOpError("has stage ") << int64_t(getStage());
   ArrayRef<int64_t> layers = getLayers();
   if (layers.size() != 2 || layers[0] < 0 || layers[1] < layers[0])
     return emitOpError("layers must be [first, end) with 0 <= first <= end");
@@ -19,8 +19,8 @@ LogicalResult MeshOp::verify() {
 }
 
 LogicalResult StepOp::verify() {
-  if (getMicro() < 1)
-    return emitOpError("has ") << getMicro() << " micro-batches";
+  if (int64_t(getMicro()) < 1)
+    return emitOpError("has ") << int64_t(getMicro()) << " micro-batches";
   for (Region *region : {&getBody(), &getUpdate()})
     if (region->front().empty() || !isa<YieldOp>(region->front().back()))
       return emitOpError("needs a place.yield at the end of each region");

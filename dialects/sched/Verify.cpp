@@ -9,8 +9,8 @@ LogicalResult CommOp::verify() {
     return emitOpError("joins no axis");
   if (getPair() && getAxes().size() != 1)
     return emitOpError("is between ranks that differ on one axis, but names ") << getAxes().size();
-  if (getOrder() < 0)
-    return emitOpError("has order ") << getOrder();
+  if (int64_t(getOrder()) < 0)
+    return emitOpError("has order ") << int64_t(getOrder());
   return success();
 }
 
@@ -18,8 +18,8 @@ LogicalResult CommOp::verify() {
 static YieldOp yieldOf(Block &block) { return block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back()); }
 
 LogicalResult KernelOp::verify() {
-  if (getScratch() < 0)
-    return emitOpError("has ") << getScratch() << " bytes of scratch";
+  if (int64_t(getScratch()) < 0)
+    return emitOpError("has ") << int64_t(getScratch()) << " bytes of scratch";
   Block &block = getBody().front();
   YieldOp yield = yieldOf(block);
   if (!yield || block.getOperations().size() != 2)

@@ -1,0 +1,70 @@
+// REQUIRES: hocket-opt
+// RUN: hocket-opt %S/../place/Inputs/two-stages.mlir --hocket-place --hocket-partition --hocket-schedule -o %t
+// RUN: hocket-opt %t --hocket-verify-schedule -o /dev/null
+// Each line changes one thing that the verifier must see.
+// RUN: sed '0,/sched.send.*"grad emb"/{/sched.send.*"grad emb"/d}' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-SEND
+// RUN: sed '0,/sched.recv.*"recv grad.emb"/{/sched.recv.*"recv grad.emb"/d}' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-RECV
+// RUN: sed '/comm = @pipeline/s/home = "param emb"/home = "param none"/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=WRONG-HOME
+// RUN: sed '0,/sched.send.*"send x"/{/sched.send.*"send x"/s/slot = 0/slot = 1/}' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=SEND-SLOT
+// RUN: sed '0,/sched.recv.*micro = 1/{/sched.recv.*"recv dz".*micro = 1/s/micro = 1/micro = 0/}' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=MICRO
+// RUN: sed 's/stash = 1 : i64/stash = 0 : i64/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=STASH
+// RUN: sed 's/, stash = 1 : i64//' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-SLOT
+// RUN: sed 's/order = 2 : i64, pair/order = 1 : i64, pair/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=COMM-ORDER
+// RUN: sed 's/comm = @data/comm = @pipeline/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
+// RUN: sed 's/{comm = @pipeline/{comm = @data/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=PAIR
+// RUN: sed '0,/delta = 1/s/delta = 1/delta = 5/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=PEER
+// RUN: sed '0,/task = @s1.N/{/task = @s1.N/d}' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=WORLD
+// RUN: sed 's/task = @s1.N/task = @s0.N/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=TASK
+// RUN: sed 's/{stage = "s1", table = "init"}/{stage = "s0", table = "init"}/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=TABLE
+// RUN: sed '0,/sched.run {micro = 1/s/sched.run {micro = 1/sched.run {micro = 0/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: sed '0,/kernel = @gather_f32_16x8_[0-9a-f]*/s/kernel = @gather_f32_16x8_[0-9a-f]*/kernel = @nobody/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=KERNEL
+// RUN: not hocket-opt %s --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=CIRCLE
+
+// NO-SEND: is one of 2 sends from stage 1 to stage 0, which receives 3
+// NO-RECV: reads slot 0 of "recv grad.emb", which does not hold micro-batch 0
+// WRONG-HOME: moves a home that no task has
+// SEND-SLOT: sends slot 1 of "send x", which does not hold micro-batch 0
+// MICRO: reads slot 0 of "recv dz", which does not hold micro-batch 1
+// STASH: overwrites slot 0 of "stash", still in use by micro-batch 0
+// NO-SLOT: has no slot for "stash"
+// COMM-ORDER: has the order number of another communicator
+// GROUP: needs a group communicator, @pipeline is none
+// PAIR: needs a pair communicator, @data is none
+// PEER: has its peer at distance 5, where there is none
+// WORLD: has collectives over stages that stage 1 does not issue at that point
+// TASK: runs @s0.N, which is no task of "s1"
+// TABLE: is the second table init of "s0"
+// TWICE: is the second of @s0.F for micro-batch 0
+// KERNEL: runs unknown kernel @nobody
+
+// Two stages that send before they receive: each waits for the other.
+place.mesh {axes = [], sizes = array<i64>, sym_name = "s0", stage = 0 : i64, layers = array<i64: 0, 1>}
+place.mesh {axes = [], sizes = array<i64>, sym_name = "s1", stage = 1 : i64, layers = array<i64: 1, 2>}
+sched.comm {axes = ["pipeline"], order = 0 : i64, pair, sym_name = "pipeline"}
+sched.task @s0.F {
+^bb0(%x: tensor<f32>, %y: tensor<f32>):
+  sched.yield(%x) : (tensor<f32>) -> ()
+} {inputs = ["param p", "recv y"], outputs = ["param p"], stage = "s0"}
+sched.task @s1.F {
+^bb0(%x: tensor<f32>, %y: tensor<f32>):
+  sched.yield(%x) : (tensor<f32>) -> ()
+} {inputs = ["param p", "recv y"], outputs = ["param p"], stage = "s1"}
+sched.order {
+  sched.transfers {
+    sched.send {comm = @pipeline, delta = 1 : i64, home = "param p", micro = 0 : i64, slot = 0 : i64, stream = "pipeline"}
+  } {level = 1 : i64}
+  sched.transfers {
+    sched.recv {comm = @pipeline, delta = 1 : i64, home = "recv y", micro = 0 : i64, slot = 0 : i64, stream = "pipeline"}
+  } {level = 1 : i64}
+  sched.run {micro = 0 : i64, slots = {"recv y" = 0 : i64}, task = @s0.F}
+} {stage = "s0", table = "step"}
+sched.order {
+  sched.transfers {
+    sched.send {comm = @pipeline, delta = -1 : i64, home = "param p", micro = 0 : i64, slot = 0 : i64, stream = "pipeline"}
+  } {level = 1 : i64}
+  sched.transfers {
+    sched.recv {comm = @pipeline, delta = -1 : i64, home = "recv y", micro = 0 : i64, slot = 0 : i64, stream = "pipeline"}
+  } {level = 1 : i64}
+  sched.run {micro = 0 : i64, slots = {"recv y" = 0 : i64}, task = @s1.F}
+} {stage = "s1", table = "step"}
+// CIRCLE: waits for itself in a circle over stages
