@@ -45,7 +45,8 @@ FailureOr<Type> Partition::local(Operation *at, Type type) const {
   if (!sharding)
     return at->emitError("type ") << type << " has an encoding that is no sharding";
   if (int64_t(sharding.getDims().size()) != tensor.getRank())
-    return at->emitError("the sharding of ") << type << " names " << sharding.getDims().size() << " dimensions";
+    return at->emitError("the sharding of ")
+           << type << " names " << sharding.getDims().size() << " dimensions";
   SmallVector<int64_t> shape(tensor.getShape());
   for (auto [d, axes] : llvm::enumerate(sharding.getDims()))
     for (StringAttr axis : axes.getAsRange<StringAttr>()) {
@@ -53,8 +54,8 @@ FailureOr<Type> Partition::local(Operation *at, Type type) const {
       if (size == sizes.end())
         return at->emitError("type ") << type << " names unknown axis \"" << axis.getValue() << "\"";
       if (shape[d] % size->second)
-        return at->emitError("dimension ") << d << " of " << type << " does not divide by axis \"" << axis.getValue()
-                                           << "\" of size " << size->second;
+        return at->emitError("dimension ") << d << " of " << type << " does not divide by axis \""
+                                           << axis.getValue() << "\" of size " << size->second;
       shape[d] /= size->second;
     }
   return Type(RankedTensorType::get(shape, tensor.getElementType()));
@@ -72,7 +73,8 @@ static std::pair<char, RankedTensorType> indexed(Operation *op) {
   std::string table = gather ? dims.operands[0] : dims.results[0];
   std::string rest = dims.operands[1] + (gather ? dims.results[0] : dims.operands[0]);
   std::string letter = model::minus(table, rest);
-  return {letter.empty() ? 0 : letter[0], gather ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : result};
+  return {letter.empty() ? 0 : letter[0],
+          gather ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : result};
 }
 
 /// Gives `op` (types still global) the offset of its shard.
@@ -151,10 +153,12 @@ LogicalResult Partition::run(ModuleOp module) {
     return failure();
   unsigned before = countCollectives(module);
   auto each = [&](LogicalResult (Partition::*f)(Operation *)) {
-    return failure(module.walk([&](Operation *op) {
-                           return op == module || succeeded((this->*f)(op)) ? WalkResult::advance()
-                                                                            : WalkResult::interrupt();
-                         }).wasInterrupted());
+    return failure(module
+                       .walk([&](Operation *op) {
+                         return op == module || succeeded((this->*f)(op)) ? WalkResult::advance()
+                                                                          : WalkResult::interrupt();
+                       })
+                       .wasInterrupted());
   };
   // Offsets first: they read global types.
   if (failed(each(&Partition::addOffset)) || failed(each(&Partition::convert)))

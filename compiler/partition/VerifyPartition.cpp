@@ -50,10 +50,12 @@ struct Verifier {
     for (auto mesh : module.getOps<par::MeshOp>())
       for (auto [axis, size] : llvm::zip(mesh.getAxes().getAsRange<StringAttr>(), mesh.getSizes()))
         axes[axis.str()] = size;
-    return failure(module.walk([&](Operation *op) {
-                           return op == module || succeeded(check(op)) ? WalkResult::advance()
-                                                                       : WalkResult::interrupt();
-                         }).wasInterrupted());
+    return failure(module
+                       .walk([&](Operation *op) {
+                         return op == module || succeeded(check(op)) ? WalkResult::advance()
+                                                                     : WalkResult::interrupt();
+                       })
+                       .wasInterrupted());
   }
 };
 

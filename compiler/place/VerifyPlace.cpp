@@ -52,7 +52,8 @@ LogicalResult Verifier::checkLeaf(place::TaskOp task, StringRef home) {
         return success();
   } else {
     for (auto param : module.getOps<place::ParamOp>())
-      if (param.getMesh() == task.getMesh() && param.getName() == name && (kind == "param" || param.getOwner()))
+      if (param.getMesh() == task.getMesh() && param.getName() == name &&
+          (kind == "param" || param.getOwner()))
         return success();
   }
   return task.emitOpError("uses \"") << home << "\", which does not live on @" << task.getMesh();
@@ -78,11 +79,12 @@ LogicalResult Verifier::checkTask(place::TaskOp task) {
       return task.emitOpError("lacks an operand for \"") << home.getValue() << "\"";
     Value v = task.getInputs()[next++];
     if (v.getType() != fn.getArgumentTypes()[a])
-      return task.emitOpError("operand ") << next - 1 << " has another type than argument " << a << " of @"
-                                          << task.getFn();
+      return task.emitOpError("operand ")
+             << next - 1 << " has another type than argument " << a << " of @" << task.getFn();
   }
   if (next != task.getInputs().size())
-    return task.emitOpError("has ") << task.getInputs().size() << " operands, @" << task.getFn() << " takes " << next;
+    return task.emitOpError("has ") << task.getInputs().size() << " operands, @" << task.getFn() << " takes "
+                                    << next;
   if (!llvm::equal(task->getResultTypes(), fn.getResultTypes()))
     return task.emitOpError("results differ from those of @") << task.getFn();
   for (unsigned r = 0; r < fn.getNumResults(); ++r)
@@ -120,7 +122,8 @@ LogicalResult Verifier::checkValues() {
           return failure();
         lives[transfer.getResult()] = transfer.getTo();
       } else if (auto reduce = dyn_cast<place::AllReduceOp>(op)) {
-        for (auto [v, mesh] : llvm::zip(reduce.getInputs(), reduce.getMeshes().getAsRange<FlatSymbolRefAttr>()))
+        for (auto [v, mesh] :
+             llvm::zip(reduce.getInputs(), reduce.getMeshes().getAsRange<FlatSymbolRefAttr>()))
           if (failed(on(reduce, v, mesh.getValue())))
             return failure();
       }
@@ -134,7 +137,8 @@ std::vector<schedule::Flow> Verifier::flows() {
   for (auto task : step.getBody().getOps<place::TaskOp>())
     for (Value v : task.getInputs()) {
       auto transfer = v.getDefiningOp<place::TransferOp>();
-      auto from = transfer ? transfer.getInput().getDefiningOp<place::TaskOp>() : v.getDefiningOp<place::TaskOp>();
+      auto from =
+          transfer ? transfer.getInput().getDefiningOp<place::TaskOp>() : v.getDefiningOp<place::TaskOp>();
       if (!from)
         continue;
       schedule::Flow flow;
@@ -161,14 +165,16 @@ LogicalResult Verifier::checkTables() {
       auto [name, number] = text.getValue().split('.');
       int64_t micro;
       if (number.getAsInteger(10, micro) || micro < 0 || micro >= int64_t(step.getMicro()))
-        return step.emitOpError("order of @") << mesh->first << ": \"" << text.getValue() << "\" is no TASK.MICRO";
+        return step.emitOpError("order of @")
+               << mesh->first << ": \"" << text.getValue() << "\" is no TASK.MICRO";
       auto it = count.find({mesh->first, name.str()});
       if (it == count.end())
-        return step.emitOpError("order of @") << mesh->first << " runs \"" << name << "\", which it does not have";
+        return step.emitOpError("order of @")
+               << mesh->first << " runs \"" << name << "\", which it does not have";
       // In micro-batch order, so that sums have the same bits under every table; so also once each.
       if (micro != it->second)
-        return step.emitOpError("order of @")
-               << mesh->first << " runs \"" << text.getValue() << "\" where " << name << "." << it->second << " is due";
+        return step.emitOpError("order of @") << mesh->first << " runs \"" << text.getValue() << "\" where "
+                                              << name << "." << it->second << " is due";
       ++it->second;
       stages[mesh->second.getStage()].push_back({name.str(), micro, name == "B" ? 2 : 1});
     }

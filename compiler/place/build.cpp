@@ -16,10 +16,10 @@ struct Site {
 
 /// A value that a task function takes from another task.
 struct Import {
-  Value value;  ///< of @step
-  int stage;    ///< that made it
-  Site from;    ///< the task that made it
-  Value inside; ///< what that task returns: before the sum over time
+  Value value;                ///< of @step
+  int stage;                  ///< that made it
+  Site from;                  ///< the task that made it
+  Value inside;               ///< what that task returns: before the sum over time
   std::string source, target; ///< homes on both sides
   bool crosses(int to) const { return stage != to; }
   bool overTime() const { return inside != value; }
@@ -49,6 +49,8 @@ public:
 private:
   void need(Value v, int stage);
   void mark(Operation *op, int stage);
+  void needOperands(Operation *op, int stage);
+  void drain();
   LogicalResult demand();
   LogicalResult connect(Site site, Function &f);
   void import(Site site, Function &f, Value v, int stage);
@@ -64,6 +66,7 @@ private:
   ModuleOp module;
   StepCut &cut;
   OpBuilder b;
+  SmallVector<std::pair<Operation *, int>> work;
   std::map<Site, Function> functions;
   DenseMap<Operation *, unsigned> position;
   DenseMap<Value, std::string> names;
@@ -85,8 +88,14 @@ void Builder::need(Value v, int stage) {
   if (!op || cut.isFree(v))
     return;
   int from = cut.maker(v, stage);
-  if (cut.isTimeReduce(op))
-    return need(op->getOperand(cast<OpResult>(v).getResultNumber()), from);
+  if (cut.isTimeReduce(op)) {
+    // Made before the sum over time; never itself such a sum.
+    v = op->getOperand(cast<OpResult>(v).getResultNumber());
+    op = v.getDefiningOp();
+    if (!op || cut.isFree(v))
+      return;
+    from = cut.maker(v, from);
+  }
   if (op == cut.norm) {
     for (int s = 0; s < cut.stages; ++s)
       mark(op, s);
@@ -95,9 +104,20 @@ void Builder::need(Value v, int stage) {
   mark(op, from);
 }
 
+/// Puts `op` into its task on `stage`; `drain` does the same for what it needs.
 void Builder::mark(Operation *op, int stage) {
-  if (!functions[{cut.task.lookup(op), stage}].ops.insert(op))
-    return;
+  if (functions[{cut.task.lookup(op), stage}].ops.insert(op))
+    work.emplace_back(op, stage);
+}
+
+void Builder::drain() {
+  while (!work.empty()) {
+    auto [op, stage] = work.pop_back_val();
+    needOperands(op, stage);
+  }
+}
+
+void Builder::needOperands(Operation *op, int stage) {
   unsigned carries = cut.isPipelined(op) ? cast<model::ScanOp>(op).getCarries() : 0;
   bool passed = carries && cut.before(op, stage) >= 0;
   if (passed)
@@ -122,8 +142,9 @@ LogicalResult Builder::demand() {
       if (!here)
         continue;
       need(v, s);
+      drain();
       Operation *op = v.getDefiningOp();
-      if (!op || (i >= 2 && (cut.isFree(v) || cut.isTimeReduce(op))))
+      if (!op || cut.isFree(v) || (i >= 2 && cut.isTimeReduce(op)))
         return cut.step.emitError("result ") << i << " is not computed in the update";
       if (cut.isTimeReduce(op)) {
         Value inside = op->getOperand(cast<OpResult>(v).getResultNumber());
@@ -239,7 +260,8 @@ LogicalResult Builder::connect(Site site, Function &f) {
         }
         int from = cut.maker(x, site.stage);
         Operation *d = x.getDefiningOp();
-        bool here = !cut.isTimeReduce(d) && from == site.stage && cut.task.lookup(d) == site.task && d != cut.norm;
+        bool here =
+            !cut.isTimeReduce(d) && from == site.stage && cut.task.lookup(d) == site.task && d != cut.norm;
         if (!here)
           import(site, f, x, d == cut.norm ? site.stage : from);
       }
@@ -268,7 +290,8 @@ void Builder::emitFunction(Site site, Function &f) {
   mlir::Location loc = cut.step.getLoc();
   static const char *suffix[] = {".fwd", ".back", ".loss", ".norm", ".update"};
   b.setInsertionPoint(cut.step);
-  f.fn = func::FuncOp::create(b, loc, meshName(site.stage) + suffix[int(site.task)], b.getFunctionType({}, {}));
+  f.fn =
+      func::FuncOp::create(b, loc, meshName(site.stage) + suffix[int(site.task)], b.getFunctionType({}, {}));
   Block *block = f.fn.addEntryBlock();
   DenseMap<Value, Value> map;
   std::map<std::pair<void *, int>, Value> imported;
@@ -418,13 +441,13 @@ void Builder::emitMeshes() {
         layers = {cut.layers[s].first, cut.layers[s].second};
       place::ParamOp::create(b, loc, meshName(s), cut.argumentName(a),
                              dims ? dims.getValue().drop_front(stacked ? 1 : 0) : "", type,
-                             param ? param : b.getDictionaryAttr({}), d.getAs<DictionaryAttr>("model.valid"), stacked,
-                             layers, stacked || on.front() == s);
+                             param ? param : b.getDictionaryAttr({}), d.getAs<DictionaryAttr>("model.valid"),
+                             stacked, layers, stacked || on.front() == s);
     }
     for (BlockArgument a : cut.arguments("model.input"))
       if (uses(s, a))
-        place::InputOp::create(b, loc, meshName(s), cast<StringAttr>(cut.attrs(a).get("model.input")).getValue(),
-                               a.getType());
+        place::InputOp::create(b, loc, meshName(s),
+                               cast<StringAttr>(cut.attrs(a).get("model.input")).getValue(), a.getType());
   }
 }
 
@@ -457,8 +480,7 @@ void Builder::emitTasks(TaskKind kind, bool downwards, std::map<std::pair<Site, 
     Function &f = it->second;
     SmallVector<Value> operands;
     for (auto [n, i] : llvm::enumerate(f.imports))
-      operands.push_back(
-          flow(i, site.stage, f.fn.getArgumentTypes()[f.leaves.size() + n], values));
+      operands.push_back(flow(i, site.stage, f.fn.getArgumentTypes()[f.leaves.size() + n], values));
     auto task = place::TaskOp::create(b, cut.step.getLoc(), f.fn.getResultTypes(), operands, taskName(kind),
                                       f.fn.getSymName(), meshName(site.stage));
     for (auto [r, v] : llvm::enumerate(task.getResults()))
@@ -509,8 +531,12 @@ LogicalResult Builder::emitStep() {
   Operation *ret = cut.step.getBody().front().getTerminator();
   Value loss = ret->getOperand(0);
   if (cut.isTimeReduce(loss.getDefiningOp()))
-    addSum({loss, cut.maker(loss, cut.stages - 1), {TaskKind::F, cut.maker(loss, cut.stages - 1)},
-            loss.getDefiningOp()->getOperand(cast<OpResult>(loss).getResultNumber()), "sum loss", "sum loss"});
+    addSum({loss,
+            cut.maker(loss, cut.stages - 1),
+            {TaskKind::F, cut.maker(loss, cut.stages - 1)},
+            loss.getDefiningOp()->getOperand(cast<OpResult>(loss).getResultNumber()),
+            "sum loss",
+            "sum loss"});
   place::YieldOp::create(b, loc, summed);
 
   Block *update = b.createBlock(&step.getUpdate());
@@ -561,9 +587,9 @@ LogicalResult Builder::emitStep() {
   SmallVector<Value> reported;
   for (unsigned i = 0; i < 2; ++i) {
     Value v = ret->getOperand(i);
-    Value r = i == 0 && lossValue                  ? lossValue
-              : v.getDefiningOp() == cut.norm       ? normOf.lookup(v)
-              : exported(v, cut.maker(v, cut.stages - 1));
+    Value r = i == 0 && lossValue             ? lossValue
+              : v.getDefiningOp() == cut.norm ? normOf.lookup(v)
+                                              : exported(v, cut.maker(v, cut.stages - 1));
     if (!r)
       return cut.step.emitError("result ") << i << " is not computed in the update";
     reported.push_back(r);
@@ -583,7 +609,8 @@ LogicalResult Builder::run() {
   for (auto &[site, f] : functions) {
     // Returned in program order.
     auto key = [&](const Export &e) {
-      return std::tuple(position[e.inside.getDefiningOp()], cast<OpResult>(e.inside).getResultNumber(), e.home);
+      return std::tuple(position[e.inside.getDefiningOp()], cast<OpResult>(e.inside).getResultNumber(),
+                        e.home);
     };
     llvm::sort(f.exports, [&](const Export &x, const Export &y) { return key(x) < key(y); });
     emitFunction(site, f);

@@ -5,6 +5,8 @@ using namespace mlir;
 namespace hocket {
 
 bool isStacked(Value v) {
+  while (auto reduce = v.getDefiningOp<par::AllReduceOp>())
+    v = reduce.getInputs()[cast<OpResult>(v).getResultNumber()];
   if (auto arg = dyn_cast<BlockArgument>(v)) {
     auto fn = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
     auto dims = fn ? fn.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "model.dims") : StringAttr();
@@ -14,8 +16,6 @@ bool isStacked(Value v) {
   unsigned i = cast<OpResult>(v).getResultNumber();
   if (auto scan = dyn_cast<model::ScanOp>(op))
     return i >= unsigned(scan.getCarries());
-  if (auto reduce = dyn_cast<par::AllReduceOp>(op))
-    return isStacked(reduce.getInputs()[i]);
   if (auto letters = dyn_cast<model::LetterOp>(op)) {
     model::Dims dims = letters.getLetters();
     return i < dims.results.size() && StringRef(dims.results[i]).starts_with("l");
@@ -164,7 +164,8 @@ LogicalResult StepCut::readPipeline(ModuleOp module) {
     if (scan.getRange().size() != 2)
       return scan.emitError("range is not [first, end)");
     slot = scan;
-    if (forward && backward && cast<model::ScanOp>(forward).getRange() != cast<model::ScanOp>(backward).getRange())
+    if (forward && backward &&
+        cast<model::ScanOp>(forward).getRange() != cast<model::ScanOp>(backward).getRange())
       return scan.emitError("runs over other layers than the forward scan");
     first = scan.getRange()[0], end = scan.getRange()[1];
   }
@@ -175,12 +176,14 @@ LogicalResult StepCut::readPipeline(ModuleOp module) {
     auto axes = cast<par::MeshOp>(*module.getOps<par::MeshOp>().begin());
     for (auto [axis, size] : llvm::zip(axes.getAxes().getAsRange<StringAttr>(), axes.getSizes()))
       if (axis.getValue() == pipelineAxis && size != stages)
-        return pipeline.emitError("has ") << stages << " stages, axis \"" << pipelineAxis << "\" has " << size;
+        return pipeline.emitError("has ")
+               << stages << " stages, axis \"" << pipelineAxis << "\" has " << size;
   }
   int64_t from = first;
   for (int64_t c : cuts) {
     if (c <= from || c >= end)
-      return pipeline.emitError("cut ") << c << " leaves a stage without layers in [" << first << ", " << end << ")";
+      return pipeline.emitError("cut ")
+             << c << " leaves a stage without layers in [" << first << ", " << end << ")";
     layers.emplace_back(from, c);
     from = c;
   }
@@ -234,9 +237,12 @@ LogicalResult StepCut::classify() {
   if (reduces.empty())
     return step.emitError("no par.all_reduce over \"") << timeAxes[0] << "\" to cut the step at";
   for (Operation *r : reduces)
-    for (Value v : r->getOperands())
-      if (Operation *d = v.getDefiningOp())
-        ancestors(d, body, notFree);
+    for (Value v : r->getOperands()) {
+      Operation *d = v.getDefiningOp();
+      if (!d || freeOps.contains(d))
+        return r->emitOpError("sums over time what no micro-batch computes");
+      ancestors(d, body, notFree);
+    }
   for (Operation *r : reduces)
     if (body.contains(r))
       return r->emitOpError("over time enters another reduction over time");
@@ -267,7 +273,7 @@ LogicalResult StepCut::classify() {
   // The norm: the sum of all squares, a sum of scalars.
   norm = nullptr;
   for (Operation &op : block)
-    if (inUpdate(&op) && isSum(&op) && op.getNumOperands() &&
+    if (inUpdate(&op) && !reported.contains(&op) && isSum(&op) && op.getNumOperands() &&
         cast<RankedTensorType>(op.getResult(0).getType()).getRank() == 0) {
       norm = &op;
       break;
@@ -510,8 +516,9 @@ LogicalResult StepCut::nameHomes() {
   SmallVector<BlockArgument> params = arguments("model.param"), m = arguments("model.state", "m"),
                              v = arguments("model.state", "v");
   if (ret->getNumOperands() != 2 + params.size() + m.size() + v.size())
-    return step.emitError("returns ") << ret->getNumOperands() << " values; loss, norm, parameters and moments are "
-                                      << 2 + params.size() + m.size() + v.size();
+    return step.emitError("returns ")
+           << ret->getNumOperands() << " values; loss, norm, parameters and moments are "
+           << 2 + params.size() + m.size() + v.size();
   for (auto [i, p] : llvm::enumerate(params)) {
     Value fresh = ret->getOperand(2 + i);
     Operation *update = fresh.getDefiningOp();

@@ -89,8 +89,8 @@ LogicalResult run(ModuleOp module) {
     sched::CommOp::create(b, step.getLoc(), name.getValue(), b.getStrArrayAttr(names), false, order++);
   }
   if (stages.size() > 1)
-    sched::CommOp::create(b, step.getLoc(), shared.pipelineAxis, b.getStrArrayAttr({shared.pipelineAxis}), true,
-                          order++);
+    sched::CommOp::create(b, step.getLoc(), shared.pipelineAxis, b.getStrArrayAttr({shared.pipelineAxis}),
+                          true, order++);
   step.erase();
   for (auto fn : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     fn.erase();

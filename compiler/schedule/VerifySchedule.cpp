@@ -88,7 +88,8 @@ LogicalResult Verifier::checkTask(sched::TaskOp task) {
       Block &body = kernel.getBody().front();
       if (!llvm::equal(body.getArgumentTypes(), launch->getOperandTypes()) ||
           !llvm::equal(body.getTerminator()->getOperandTypes(), launch->getResultTypes()))
-        return launch.emitOpError("and kernel @") << launch.getKernel() << " differ in types", WalkResult::interrupt();
+        return launch.emitOpError("and kernel @") << launch.getKernel() << " differ in types",
+               WalkResult::interrupt();
     } else if (auto collective = dyn_cast<sched::CollectiveOp>(op)) {
       auto comm = symbols.lookup<sched::CommOp>(collective.getComm());
       if (!comm || comm.getPair())
@@ -103,7 +104,7 @@ LogicalResult Verifier::checkTask(sched::TaskOp task) {
 /// A slot is written before it is read, and not again before that.
 LogicalResult Verifier::checkSlots(sched::OrderOp order) {
   bool step = order.getTable() == "step";
-  std::map<std::pair<std::string, int64_t>, int64_t> full; // (home, slot) -> micro-batch
+  std::map<std::pair<std::string, int64_t>, int64_t> full;   // (home, slot) -> micro-batch
   std::map<std::pair<std::string, int64_t>, unsigned> reads; // left, of `full`
   // How many tasks of the table read what comes in.
   std::map<std::string, unsigned> readers;
@@ -111,7 +112,8 @@ LogicalResult Verifier::checkSlots(sched::OrderOp order) {
   for (auto run : order.getBody().front().getOps<sched::RunOp>()) {
     auto task = symbols.lookup<sched::TaskOp>(run.getTask());
     if (!task || task.getStage() != order.getStage())
-      return run.emitOpError("runs @") << run.getTask() << ", which is no task of \"" << order.getStage() << "\"";
+      return run.emitOpError("runs @")
+             << run.getTask() << ", which is no task of \"" << order.getStage() << "\"";
     if (!counted.insert(run.getTask()).second)
       continue;
     for (StringAttr home : task.getInputs().getAsRange<StringAttr>())
@@ -126,7 +128,8 @@ LogicalResult Verifier::checkSlots(sched::OrderOp order) {
   for (Operation &op : order.getBody().front()) {
     if (auto run = dyn_cast<sched::RunOp>(op)) {
       if (!ran.insert((run.getTask() + "." + Twine(int64_t(run.getMicro()))).str()).second)
-        return run.emitOpError("is the second of @") << run.getTask() << " for micro-batch " << run.getMicro();
+        return run.emitOpError("is the second of @")
+               << run.getTask() << " for micro-batch " << run.getMicro();
       auto task = symbols.lookup<sched::TaskOp>(run.getTask());
       auto has = [&](ArrayAttr homes, StringRef kind) {
         return llvm::any_of(homes.getAsRange<StringAttr>(),
@@ -140,15 +143,15 @@ LogicalResult Verifier::checkSlots(sched::OrderOp order) {
         auto it = full.find(key);
         if (write) {
           if (it != full.end())
-            return run.emitOpError("overwrites slot ") << *slot << " of \"" << home << "\", still in use by micro-batch "
-                                                       << it->second;
+            return run.emitOpError("overwrites slot ")
+                   << *slot << " of \"" << home << "\", still in use by micro-batch " << it->second;
           if (home != "stash" || step)
             full[key] = run.getMicro();
           return success();
         }
         if (it == full.end() || it->second != int64_t(run.getMicro()))
-          return run.emitOpError("reads slot ") << *slot << " of \"" << home << "\", which does not hold micro-batch "
-                                                << run.getMicro();
+          return run.emitOpError("reads slot ")
+                 << *slot << " of \"" << home << "\", which does not hold micro-batch " << run.getMicro();
         if (home == "stash") {
           full.erase(it);
         } else if (!--reads[key]) {
@@ -173,13 +176,14 @@ LogicalResult Verifier::checkSlots(sched::OrderOp order) {
         auto it = full.find(key);
         if (StringRef(home).starts_with("send ")) {
           if (!isSend || it == full.end() || it->second != int64_t(transfer.getMicro()))
-            return transfer.emitOpError("sends slot ") << key.second << " of \"" << home
-                                                       << "\", which does not hold micro-batch "
-                                                       << transfer.getMicro();
+            return transfer.emitOpError("sends slot ")
+                   << key.second << " of \"" << home << "\", which does not hold micro-batch "
+                   << transfer.getMicro();
           full.erase(it);
         } else if (StringRef(home).starts_with("recv ")) {
           if (isSend || it != full.end())
-            return transfer.emitOpError("overwrites slot ") << key.second << " of \"" << home << "\", still in use";
+            return transfer.emitOpError("overwrites slot ")
+                   << key.second << " of \"" << home << "\", still in use";
           if (!readers[home])
             return transfer.emitOpError("receives \"") << home << "\", which nobody reads";
           full[key] = transfer.getMicro();
@@ -192,12 +196,13 @@ LogicalResult Verifier::checkSlots(sched::OrderOp order) {
     }
   }
   for (auto &[key, micro] : full)
-    return order.emitOpError("leaves slot ") << key.second << " of \"" << key.first << "\" full (micro-batch " << micro
-                                             << ")";
+    return order.emitOpError("leaves slot ")
+           << key.second << " of \"" << key.first << "\" full (micro-batch " << micro << ")";
   return success();
 }
 
-LogicalResult Verifier::checkMatching(const std::vector<sched::OrderOp> &orders, const std::vector<Node> &nodes,
+LogicalResult Verifier::checkMatching(const std::vector<sched::OrderOp> &orders,
+                                      const std::vector<Node> &nodes,
                                       llvm::EquivalenceClasses<unsigned> &meet) {
   struct End {
     Operation *op;
@@ -218,8 +223,10 @@ LogicalResult Verifier::checkMatching(const std::vector<sched::OrderOp> &orders,
         return transfer.emitOpError("needs a pair communicator, @") << transfer.getComm() << " is none";
       int64_t peer = int64_t(node.stage) + transfer.getDelta();
       if (!transfer.getDelta() || peer < 0 || peer >= int64_t(orders.size()))
-        return transfer.emitOpError("has its peer at distance ") << transfer.getDelta() << ", where there is none";
-      auto &[sends, recvs] = ends[{comm.getSymName().str(), isSend ? node.stage : peer, isSend ? peer : node.stage}];
+        return transfer.emitOpError("has its peer at distance ")
+               << transfer.getDelta() << ", where there is none";
+      auto &[sends, recvs] =
+          ends[{comm.getSymName().str(), isSend ? node.stage : peer, isSend ? peer : node.stage}];
       (isSend ? sends : recvs)
           .push_back({transfer, unsigned(n), transfer.getHome().str(), int64_t(transfer.getMicro()),
                       int64_t(group.getLevel())});
@@ -235,12 +242,14 @@ LogicalResult Verifier::checkMatching(const std::vector<sched::OrderOp> &orders,
              << "is one of " << sends.size() << " sends from stage " << std::get<1>(key) << " to stage "
              << std::get<2>(key) << ", which receives " << recvs.size();
     for (auto [send, recv] : llvm::zip(sends, recvs)) {
-      auto from = homeType.find({std::get<1>(key), send.home}), to = homeType.find({std::get<2>(key), recv.home});
+      auto from = homeType.find({std::get<1>(key), send.home}),
+           to = homeType.find({std::get<2>(key), recv.home});
       if (from == homeType.end() || to == homeType.end())
         return (from == homeType.end() ? send : recv).op->emitOpError("moves a home that no task has");
       if (from->second != to->second || send.micro != recv.micro || send.level != recv.level)
-        return recv.op->emitOpError("of \"") << recv.home << "\" for micro-batch " << recv.micro << " meets the send of \""
-                                             << send.home << "\" for micro-batch " << send.micro;
+        return recv.op->emitOpError("of \"")
+               << recv.home << "\" for micro-batch " << recv.micro << " meets the send of \"" << send.home
+               << "\" for micro-batch " << send.micro;
       meet.unionSets(send.node, recv.node);
     }
   }
@@ -261,7 +270,8 @@ std::string Verifier::overStages(sched::TaskOp task) {
 }
 
 /// Collectives over stages come in the same order in all classes.
-LogicalResult Verifier::checkOverStages(const std::vector<Node> &nodes, llvm::EquivalenceClasses<unsigned> &meet) {
+LogicalResult Verifier::checkOverStages(const std::vector<Node> &nodes,
+                                        llvm::EquivalenceClasses<unsigned> &meet) {
   std::map<unsigned, std::vector<std::pair<unsigned, std::string>>> lists;
   for (unsigned s = 0; s < stageOf.size(); ++s)
     lists[s];
@@ -279,15 +289,16 @@ LogicalResult Verifier::checkOverStages(const std::vector<Node> &nodes, llvm::Eq
         continue;
       }
       Operation *op = i < list.size() ? nodes[list[i].first].op : nodes[first[i].first].op;
-      return op->emitOpError("has collectives over stages that stage ") << (i < list.size() ? 0 : stage)
-                                                                        << " does not issue at that point";
+      return op->emitOpError("has collectives over stages that stage ")
+             << (i < list.size() ? 0 : stage) << " does not issue at that point";
     }
   }
   return success();
 }
 
 /// Issue order, with what meets taken as one node, has no circle.
-LogicalResult Verifier::checkAcyclic(const std::vector<Node> &nodes, const llvm::EquivalenceClasses<unsigned> &meet) {
+LogicalResult Verifier::checkAcyclic(const std::vector<Node> &nodes,
+                                     const llvm::EquivalenceClasses<unsigned> &meet) {
   auto leader = [&](unsigned n) {
     auto it = meet.findLeader(n);
     return it == meet.member_end() ? n : *it;

@@ -27,7 +27,8 @@ model::MapOp copyMap(OpBuilder &b, Location loc, Value v) {
   std::string l = letters(v.getType());
   auto map = model::MapOp::create(b, loc, TypeRange{v.getType()}, ValueRange{v}, l + "->" + l);
   OpBuilder::InsertionGuard guard(b);
-  Block *body = b.createBlock(&map.getBody(), {}, {cast<RankedTensorType>(v.getType()).getElementType()}, {loc});
+  Block *body =
+      b.createBlock(&map.getBody(), {}, {cast<RankedTensorType>(v.getType()).getElementType()}, {loc});
   model::YieldOp::create(b, loc, body->getArgument(0));
   return map;
 }

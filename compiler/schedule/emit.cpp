@@ -40,8 +40,8 @@ struct Emitter {
       shared.kernels[desc->symbol] = kernel;
     }
     OpBuilder b(op);
-    auto launch = sched::LaunchOp::create(b, op->getLoc(), op->getResultTypes(), op->getOperands(), desc->symbol,
-                                          "compute", pairs(op));
+    auto launch = sched::LaunchOp::create(b, op->getLoc(), op->getResultTypes(), op->getOperands(),
+                                          desc->symbol, "compute", pairs(op));
     op->replaceAllUsesWith(launch);
     op->erase();
     return success();
@@ -53,9 +53,10 @@ struct Emitter {
     if (!gemm)
       return launch(op);
     OpBuilder b(op);
-    auto product = sched::GemmOp::create(b, op.getLoc(), op.getResult().getType(), swapped ? op.getB() : op.getA(),
-                                         swapped ? op.getA() : op.getB(), Value(), gemm->m, gemm->n, gemm->k,
-                                         gemm->transposeA, gemm->transposeB, "compute");
+    auto product =
+        sched::GemmOp::create(b, op.getLoc(), op.getResult().getType(), swapped ? op.getB() : op.getA(),
+                              swapped ? op.getA() : op.getB(), Value(), gemm->m, gemm->n, gemm->k,
+                              gemm->transposeA, gemm->transposeB, "compute");
     op->replaceAllUsesWith(product);
     op->erase();
     return success();
@@ -71,8 +72,8 @@ struct Emitter {
     OpBuilder b(op);
     shared.comms.insert({b.getStringAttr(name), axes});
     auto result = sched::CollectiveOp::create(b, op.getLoc(), op->getResultTypes(), op.getInputs(),
-                                              op.getKind() == "max" ? "all_reduce_max" : "all_reduce_sum", name,
-                                              "direct", name);
+                                              op.getKind() == "max" ? "all_reduce_max" : "all_reduce_sum",
+                                              name, "direct", name);
     op->replaceAllUsesWith(result);
     op->erase();
     return success();

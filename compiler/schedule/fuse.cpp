@@ -63,8 +63,8 @@ static void fuse(model::MapOp map, model::MapOp into) {
     for (unsigned k = 0; k < map->getNumOperands(); ++k)
       comes[i].push_back(add(map->getOperand(k), letters[k]));
   }
-  auto fused = model::MapOp::create(b, b.getFusedLoc({map.getLoc(), into.getLoc()}), into->getResultTypes(), operands,
-                                    dims.str());
+  auto fused = model::MapOp::create(b, b.getFusedLoc({map.getLoc(), into.getLoc()}), into->getResultTypes(),
+                                    operands, dims.str());
   Block *body = b.createBlock(&fused.getBody());
   for (Value v : operands) {
     auto tensor = dyn_cast<RankedTensorType>(v.getType());

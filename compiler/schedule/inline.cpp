@@ -56,9 +56,9 @@ struct Inliner {
     SmallVector<Value> operands;
     for (Value v : scan.getInputs())
       operands.push_back(map.lookup(v));
-    auto repeat = sched::RepeatOp::create(b, scan.getLoc(), scan->getResultTypes(), operands, scan.getCarries(),
-                                          scan.getShared(), scan.getRange()[1] - scan.getRange()[0],
-                                          scan.getReverse(), ArrayRef<int64_t>{});
+    auto repeat = sched::RepeatOp::create(
+        b, scan.getLoc(), scan->getResultTypes(), operands, scan.getCarries(), scan.getShared(),
+        scan.getRange()[1] - scan.getRange()[0], scan.getReverse(), ArrayRef<int64_t>{});
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(&repeat.getBody());
     for (Type t : fn->getArgumentTypes())
@@ -84,7 +84,8 @@ FailureOr<sched::TaskOp> inlineTask(func::FuncOp fn, StringRef symbol, StringRef
   for (Attribute a : llvm::concat<Attribute>(inputs, outputs))
     if (!isa_and_present<StringAttr>(a))
       return fn.emitOpError("has an argument or result without a place.home");
-  auto task = sched::TaskOp::create(b, fn.getLoc(), symbol, stage, b.getArrayAttr(inputs), b.getArrayAttr(outputs));
+  auto task =
+      sched::TaskOp::create(b, fn.getLoc(), symbol, stage, b.getArrayAttr(inputs), b.getArrayAttr(outputs));
   Block *block = b.createBlock(&task.getBody());
   for (Type t : fn.getArgumentTypes())
     block->addArgument(t, fn.getLoc());

@@ -71,7 +71,8 @@ FailureOr<InPlace> tieHomes(sched::TaskOp task) {
     for (unsigned i = 0; i < unsigned(repeat.getCarries()); ++i) {
       auto map = body.getTerminator()->getOperand(i).getDefiningOp<model::MapOp>();
       if (map && map->getNumOperands() == 2 && map->getOperand(0) == body.getArgument(i) &&
-          body.getArgument(i).hasOneUse() && cast<RankedTensorType>(map->getResult(0).getType()).getRank() == 0)
+          body.getArgument(i).hasOneUse() &&
+          cast<RankedTensorType>(map->getResult(0).getType()).getRank() == 0)
         tie(map->getResult(0), body.getArgument(i), out);
     }
   });

@@ -16,7 +16,9 @@ struct Orders {
 
   Orders(place::StepOp step, Shared &shared) : step(step), shared(shared), b(step.getContext()) {}
 
-  std::string symbol(unsigned stage, const std::string &task) { return "s" + std::to_string(stage) + "." + task; }
+  std::string symbol(unsigned stage, const std::string &task) {
+    return "s" + std::to_string(stage) + "." + task;
+  }
   place::TaskOp maker(Value v, bool &fromBody);
   void collectFlows();
   LogicalResult readTables(std::vector<std::vector<Item>> &stages);
@@ -86,7 +88,8 @@ LogicalResult Orders::readTables(std::vector<std::vector<Item>> &stages) {
   return success();
 }
 
-void Orders::emitTransfers(const Timeline &t, const Issue &issue, unsigned stage, const std::vector<Flow> &used) {
+void Orders::emitTransfers(const Timeline &t, const Issue &issue, unsigned stage,
+                           const std::vector<Flow> &used) {
   Location loc = step.getLoc();
   auto group = sched::TransfersOp::create(b, loc, issue.level);
   OpBuilder::InsertionGuard guard(b);
@@ -155,8 +158,15 @@ void Orders::emit(StringRef table, Timeline &t, unsigned stage, const std::vecto
 }
 
 LogicalResult Orders::run() {
-  for (auto mesh : shared.module.getOps<place::MeshOp>())
+  std::map<unsigned, std::string> names;
+  for (auto mesh : shared.module.getOps<place::MeshOp>()) {
     stageOf[mesh.getSymName().str()] = mesh.getStage();
+    if (mesh.getSymName() != "s" + std::to_string(mesh.getStage()))
+      return mesh.emitOpError("of stage ") << mesh.getStage() << " should be @s" << mesh.getStage();
+    names[mesh.getStage()] = mesh.getSymName().str();
+  }
+  if (names.empty() || names.rbegin()->first != names.size() - 1)
+    return step.emitOpError("needs meshes @s0, @s1, … without a gap");
   for (auto task : shared.module.getOps<sched::TaskOp>()) {
     auto [stage, name] = task.getSymName().split('.');
     tasks[{stageOf[stage.str()], name.str()}] = task;

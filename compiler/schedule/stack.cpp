@@ -13,14 +13,14 @@ struct Stacker {
   int64_t layers = 0;
 
   bool isStacked(Value v) const {
+    while (auto reduce = v.getDefiningOp<par::AllReduceOp>())
+      v = reduce.getInputs()[cast<OpResult>(v).getResultNumber()];
     if (isa<BlockArgument>(v))
       return stackedArgs.contains(v);
     Operation *op = v.getDefiningOp();
     unsigned i = cast<OpResult>(v).getResultNumber();
     if (auto repeat = dyn_cast<sched::RepeatOp>(op))
       return i >= unsigned(repeat.getCarries());
-    if (auto reduce = dyn_cast<par::AllReduceOp>(op))
-      return isStacked(reduce.getInputs()[i]);
     if (auto letters = dyn_cast<model::LetterOp>(op))
       return StringRef(letters.getLetters().results[i]).starts_with("l");
     return false;
@@ -81,7 +81,8 @@ LogicalResult Stacker::group(ArrayRef<Operation *> ops) {
         stackedOuts.push_back(r);
       }
     }
-    for (Value v : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
+    for (Value v :
+         llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
       if (isStacked(v)) {
         auto type = dyn_cast<RankedTensorType>(v.getType());
         int64_t n = type && type.getRank() ? type.getDimSize(0) : 0;
@@ -97,15 +98,15 @@ LogicalResult Stacker::group(ArrayRef<Operation *> ops) {
     if (!type || !isa<FloatType>(type.getElementType()))
       return r.getDefiningOp()->emitOpError("sums over layers what is no float");
     std::string letters = StringRef("abcdefghij").take_front(type.getRank()).str();
-    carries.push_back(model::ConstantOp::create(b, loc, type, cast<TypedAttr>(b.getFloatAttr(type.getElementType(), 0)),
-                                                "->" + letters));
+    carries.push_back(model::ConstantOp::create(
+        b, loc, type, cast<TypedAttr>(b.getFloatAttr(type.getElementType(), 0)), "->" + letters));
   }
   SmallVector<Value> inputs(carries), results(carryOuts);
   llvm::append_range(inputs, shared);
   llvm::append_range(inputs, stacked);
   llvm::append_range(results, stackedOuts);
-  auto repeat = sched::RepeatOp::create(b, loc, TypeRange(ValueRange(results)), inputs, carries.size(), shared.size(), layers,
-                                        false, ArrayRef<int64_t>{});
+  auto repeat = sched::RepeatOp::create(b, loc, TypeRange(ValueRange(results)), inputs, carries.size(),
+                                        shared.size(), layers, false, ArrayRef<int64_t>{});
   Block *block = b.createBlock(&repeat.getBody());
   IRMapping map;
   for (auto [i, v] : llvm::enumerate(inputs)) {
@@ -176,7 +177,8 @@ LogicalResult Stacker::run() {
       Operation *previous = chosen.front()->getPrevNode();
       if (failed(group(chosen)))
         return failure();
-      for (Operation *op = previous ? previous->getNextNode() : &block.front(); op && op != end; op = op->getNextNode())
+      for (Operation *op = previous ? previous->getNextNode() : &block.front(); op && op != end;
+           op = op->getNextNode())
         done.insert(op);
     }
     if (left.size() == before)

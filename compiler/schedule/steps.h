@@ -24,8 +24,8 @@ struct Shared {
 };
 
 /// `fn` as a task at the end of the module: calls inlined, scans as repeats.
-mlir::FailureOr<sched::TaskOp> inlineTask(mlir::func::FuncOp fn, llvm::StringRef symbol, llvm::StringRef stage,
-                                          mlir::ModuleOp module);
+mlir::FailureOr<sched::TaskOp> inlineTask(mlir::func::FuncOp fn, llvm::StringRef symbol,
+                                          llvm::StringRef stage, mlir::ModuleOp module);
 
 /// Ops on values stacked over layers go into repeats, adjacent ones into one.
 mlir::LogicalResult stackRepeats(sched::TaskOp task, const llvm::DenseSet<mlir::Value> &stackedArgs);

@@ -66,7 +66,8 @@ int64_t ready(const std::vector<std::vector<Item>> &stages, const std::vector<co
   return start;
 }
 
-bool run(std::vector<std::vector<Item>> &stages, const std::vector<Flow> &flows, const std::map<Key, size_t> &at) {
+bool run(std::vector<std::vector<Item>> &stages, const std::vector<Flow> &flows,
+         const std::map<Key, size_t> &at) {
   std::vector<std::vector<const Flow *>> into(stages.size());
   for (const Flow &flow : flows)
     into[flow.toStage].push_back(&flow);

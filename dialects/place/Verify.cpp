@@ -31,7 +31,8 @@ LogicalResult StepOp::verify() {
     return emitOpError("names ") << getMetrics().size() << " metrics and yields " << reported;
   auto summed = cast<YieldOp>(getBody().front().back()).getValues().size();
   if (summed != getUpdate().getNumArguments())
-    return emitOpError("body yields ") << summed << " values, the update takes " << getUpdate().getNumArguments();
+    return emitOpError("body yields ")
+           << summed << " values, the update takes " << getUpdate().getNumArguments();
   for (NamedAttribute entry : getOrder()) {
     auto list = dyn_cast<ArrayAttr>(entry.getValue());
     if (!list || !llvm::all_of(list, [](Attribute a) { return isa<StringAttr>(a); }))

@@ -25,7 +25,8 @@ LogicalResult KernelOp::verify() {
   if (!yield || block.getOperations().size() != 2)
     return emitOpError("holds one op and the yield of its results");
   Operation &op = block.front();
-  if (!llvm::equal(op.getOperands(), block.getArguments()) || !llvm::equal(op.getResults(), yield.getValues()))
+  if (!llvm::equal(op.getOperands(), block.getArguments()) ||
+      !llvm::equal(op.getResults(), yield.getValues()))
     return emitOpError("takes the op's operands and yields its results, in order");
   return success();
 }
@@ -67,7 +68,8 @@ static LogicalResult verifyPairs(Operation *op, ArrayRef<int64_t> pairs) {
   for (size_t i = 0; i < pairs.size(); i += 2) {
     int64_t r = pairs[i], o = pairs[i + 1];
     if (r < 0 || r >= int64_t(op->getNumResults()) || o < 0 || o >= int64_t(op->getNumOperands()))
-      return op->emitOpError("inplace names result ") << r << " and operand " << o << ", which it does not have";
+      return op->emitOpError("inplace names result ")
+             << r << " and operand " << o << ", which it does not have";
     if (op->getResult(r).getType() != op->getOperand(o).getType())
       return op->emitOpError("result ") << r << " cannot overwrite operand " << o << " of another type";
     if (llvm::is_contained(seen, r))

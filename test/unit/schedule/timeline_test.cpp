@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/schedule/tables.h"
 #include "compiler/schedule/timeline.h"
-#include <gtest/gtest.h>
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <random>
 
 using namespace hocket::schedule;
@@ -84,7 +84,8 @@ std::string execute(const Timeline &t, const std::vector<Flow> &flows) {
           const Flow &flow = flows[f];
           if (flow.fromStage == flow.toStage)
             continue;
-          bool reads = flow.toStage == s && std::count(flow.consumers.begin(), flow.consumers.end(), item.task);
+          bool reads =
+              flow.toStage == s && std::count(flow.consumers.begin(), flow.consumers.end(), item.task);
           if (reads) {
             Slot at = slot(s, flow.to, item.micro);
             if (!holds.count(at) || holds[at] != item.micro)
@@ -138,8 +139,8 @@ std::string execute(const Timeline &t, const std::vector<Flow> &flows) {
         if (!met[x] && inGroup(flow.fromStage, x) && inGroup(flow.toStage, x)) {
           met[x] = progress = true;
           int64_t m = t.transfers[x].micro;
-          Slot from{flow.fromStage, flow.from, t.transfers[x].sendSlot}, to{flow.toStage, flow.to,
-                                                                            t.transfers[x].recvSlot};
+          Slot from{flow.fromStage, flow.from, t.transfers[x].sendSlot},
+              to{flow.toStage, flow.to, t.transfers[x].recvSlot};
           if (flow.slotted) {
             if (!holds.count(from) || holds[from] != m)
               fail("sends what is not there");
@@ -185,7 +186,8 @@ TEST(Tables, AllPipelinesRun) {
           std::vector<Flow> flows = flowsOf(stages, tied);
           auto t = simulate(itemsOf(*tables, true), flows, "F", "B");
           ASSERT_TRUE(t) << schedule << " " << stages << " " << micro;
-          EXPECT_EQ(execute(*t, flows), "") << schedule << " " << stages << " stages " << micro << " micro-batches";
+          EXPECT_EQ(execute(*t, flows), "")
+              << schedule << " " << stages << " stages " << micro << " micro-batches";
         }
 }
 
