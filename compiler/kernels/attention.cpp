@@ -212,7 +212,7 @@ FailureOr<Recipe> attentionRecipe(model::AttentionOp op) {
             Xs next;
             for (auto [lane, m, sum] : llvm::zip(lanes, now, acc)) {
               X s = c.load(scores, at + lane.at, lane.width);
-              X p = select(s > kHidden / 2, exp(s - m), c.real(0));
+              X p = select(s <= kHidden / 2, c.real(0), exp(s - m)); // NaN stays
               c.store(p, scores, at + lane.at, lane.width);
               next.push_back(sum + p);
             }
@@ -232,10 +232,10 @@ FailureOr<Recipe> attentionRecipe(model::AttentionOp op) {
       // A row that sees no key: o = 0, e = -inf.
       c.loop(rows, [&](X i) {
         X sum = c.load(total, i);
-        X seen = sum > 0.0;
-        X factor = select(seen, 1.0 / sum, c.real(0));
+        X empty = equal(sum, c.real(0));
+        X factor = select(empty, c.real(0), 1.0 / sum);
         X lse = c.load(top, i) + log(sum);
-        lse = select(seen, lse, c.neutral(Code::Max));
+        lse = select(empty, c.neutral(Code::Max), lse);
         X row = b * shape.s + q0 + i;
         c.store(lse, e, row * (shape.g * shape.r) + g * shape.r + r);
         X from = i * d;
@@ -300,7 +300,7 @@ FailureOr<Recipe> attentionGradRecipe(model::AttentionGradOp op) {
         c.store(dot, along, i);
         X row = b * shape.s + q0 + i;
         X value = c.load(e, row * (shape.g * shape.r) + g * shape.r + r);
-        c.store(select(value > kHidden, value, c.real(-kHidden)), lse, i);
+        c.store(select(value <= kHidden, c.real(-kHidden), value), lse, i);
       });
       c.lanes(rows * d, [&](X i, int64_t w) { c.store(c.real(0), sums, i, w); });
       auto queries = shape.causal ? positionRange(c, qpos, q0, rows) : std::pair<X, X>();
@@ -323,7 +323,7 @@ FailureOr<Recipe> attentionGradRecipe(model::AttentionGradOp op) {
             X at = j * rows;
             for (auto [lane, l, a] : llvm::zip(lanes, log, sum)) {
               X s = c.load(scores, at + lane.at, lane.width);
-              X p = select(s > kHidden / 2, exp(s - l), c.real(0));
+              X p = select(s <= kHidden / 2, c.real(0), exp(s - l));
               X slope = (c.load(slopes, at + lane.at, lane.width) - a) * p * shape.scale;
               c.store(p, scores, at + lane.at, lane.width);
               c.store(slope, slopes, at + lane.at, lane.width);

@@ -9,6 +9,7 @@
 // work; the object exports `void symbol(void **args, int64_t begin, int64_t end)`.
 // Any split of [0, work) into ranges gives the same bits. Indices from data
 // (gather, scatter_add, labels) never address memory outside the arguments.
+// Kernels allocate nothing and need up to 1 MiB of stack (tiles of attention).
 // A result of `map` may alias an operand of equal letters; nothing else may alias.
 //
 //===----------------------------------------------------------------------===//
