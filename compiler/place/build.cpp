@@ -1,83 +1,12 @@
 #include "compiler/place/build.h"
-#include "compiler/schedule/tables.h"
+#include "compiler/place/builder.h"
 #include "dialects/place/Place.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
 namespace hocket {
-namespace {
-
-struct Site {
-  TaskKind task = TaskKind::F;
-  int stage = 0;
-  auto operator<=>(const Site &) const = default;
-};
-
-/// A value that a task function takes from another task.
-struct Import {
-  Value value;                ///< of @step
-  int stage;                  ///< that made it
-  Site from;                  ///< the task that made it
-  Value inside;               ///< what that task returns: before the sum over time
-  std::string source, target; ///< homes on both sides
-  bool crosses(int to) const { return stage != to; }
-  bool overTime() const { return inside != value; }
-};
-
-/// A value that a task function returns.
-struct Export {
-  Value inside;
-  std::string home;
-  bool operator==(const Export &) const = default;
-};
-
-struct Function {
-  SetVector<Operation *> ops;
-  SmallVector<Operation *> sorted;
-  SmallVector<BlockArgument> leaves;
-  SmallVector<Import> imports;
-  SmallVector<Export> exports;
-  func::FuncOp fn;
-};
-
-class Builder {
-public:
-  Builder(ModuleOp module, StepCut &cut) : module(module), cut(cut), b(module.getContext()) {}
-  LogicalResult run();
-
-private:
-  void need(Value v, int stage);
-  void mark(Operation *op, int stage);
-  void needOperands(Operation *op, int stage);
-  void drain();
-  LogicalResult demand();
-  LogicalResult connect(Site site, Function &f);
-  void import(Site site, Function &f, Value v, int stage);
-  void addExport(Site site, Value inside, const std::string &home);
-  std::string valueName(Value v);
-  Type typeOn(Value v, int stage);
-  void emitFunction(Site site, Function &f);
-  void emitMeshes();
-  LogicalResult emitStep();
-  void emitTasks(TaskKind kind, bool downwards, std::map<std::pair<Site, unsigned>, Value> &values);
-  Value flow(Import &i, int stage, Type type, std::map<std::pair<Site, unsigned>, Value> &values);
-
-  ModuleOp module;
-  StepCut &cut;
-  OpBuilder b;
-  SmallVector<std::pair<Operation *, int>> work;
-  std::map<Site, Function> functions;
-  DenseMap<Operation *, unsigned> position;
-  DenseMap<Value, std::string> names;
-  std::map<std::string, unsigned> taken;
-  SmallVector<std::pair<Value, std::string>> metrics;
-  // Of place.step while it is written.
-  std::map<std::pair<void *, std::pair<int, int>>, Value> moved; // (value, from stage, to stage)
-  DenseMap<Value, Value> normOf;
-};
-
-std::string meshName(int stage) { return "s" + std::to_string(stage); }
+namespace placing {
 
 //===----------------------------------------------------------------------===//
 // Which ops each function holds
@@ -451,153 +380,6 @@ void Builder::emitMeshes() {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// place.step
-//===----------------------------------------------------------------------===//
-
-/// The value of import `i` on `stage`, moved there if it was made elsewhere.
-Value Builder::flow(Import &i, int stage, Type type, std::map<std::pair<Site, unsigned>, Value> &values) {
-  Function &f = functions[i.from];
-  unsigned index = 0;
-  while (!(f.exports[index] == Export{i.inside, i.source}))
-    ++index;
-  Value v = i.value.getDefiningOp() == cut.norm ? normOf.lookup(i.value) : values[{i.from, index}];
-  if (!i.crosses(stage))
-    return v;
-  Value &there = moved[{v.getAsOpaquePointer(), {i.stage, stage}}];
-  if (!there)
-    there = place::TransferOp::create(b, cut.step.getLoc(), type, v, i.source, i.target, meshName(i.stage),
-                                      meshName(stage));
-  return there;
-}
-
-void Builder::emitTasks(TaskKind kind, bool downwards, std::map<std::pair<Site, unsigned>, Value> &values) {
-  for (int k = 0; k < cut.stages; ++k) {
-    Site site{kind, downwards ? cut.stages - 1 - k : k};
-    auto it = functions.find(site);
-    if (it == functions.end())
-      continue;
-    Function &f = it->second;
-    SmallVector<Value> operands;
-    for (auto [n, i] : llvm::enumerate(f.imports))
-      operands.push_back(flow(i, site.stage, f.fn.getArgumentTypes()[f.leaves.size() + n], values));
-    auto task = place::TaskOp::create(b, cut.step.getLoc(), f.fn.getResultTypes(), operands, taskName(kind),
-                                      f.fn.getSymName(), meshName(site.stage));
-    for (auto [r, v] : llvm::enumerate(task.getResults()))
-      values[{site, r}] = v;
-  }
-}
-
-LogicalResult Builder::emitStep() {
-  mlir::Location loc = cut.step.getLoc();
-  b.setInsertionPoint(cut.step);
-  auto tables = schedule::orderTables(cut.schedule, cut.stages, cut.micro);
-  if (!tables)
-    return cut.step.emitError("unknown schedule \"") << cut.schedule << "\"; known are gpipe and 1f1b";
-  NamedAttrList order;
-  for (auto [s, table] : llvm::enumerate(*tables)) {
-    SmallVector<Attribute> list;
-    for (const schedule::Entry &e : table)
-      list.push_back(b.getStringAttr(std::string(1, e.task) + "." + std::to_string(e.micro)));
-    order.set(meshName(s), b.getArrayAttr(list));
-  }
-  auto step = place::StepOp::create(b, loc, cut.micro, order.getDictionary(b.getContext()),
-                                    b.getStrArrayAttr({"loss", "grad_norm"}));
-  std::map<std::pair<Site, unsigned>, Value> values;
-  b.createBlock(&step.getBody());
-  emitTasks(TaskKind::F, false, values);
-  emitTasks(TaskKind::B, true, values);
-
-  // What the update takes: sums over micro-batches.
-  SmallVector<Value> summed;
-  SmallVector<Type> types;
-  SmallVector<std::pair<Site, unsigned>> keys;
-  auto addSum = [&](const Import &i) {
-    Function &f = functions[i.from];
-    unsigned index = 0;
-    while (!(f.exports[index] == Export{i.inside, i.source}))
-      ++index;
-    std::pair<Site, unsigned> key{i.from, index};
-    if (llvm::is_contained(keys, key))
-      return;
-    keys.push_back(key);
-    summed.push_back(values[key]);
-    types.push_back(typeOn(i.value, i.stage));
-  };
-  for (auto &[site, f] : functions)
-    for (Import &i : f.imports)
-      if (i.overTime())
-        addSum(i);
-  Operation *ret = cut.step.getBody().front().getTerminator();
-  Value loss = ret->getOperand(0);
-  if (cut.isTimeReduce(loss.getDefiningOp()))
-    addSum({loss,
-            cut.maker(loss, cut.stages - 1),
-            {TaskKind::F, cut.maker(loss, cut.stages - 1)},
-            loss.getDefiningOp()->getOperand(cast<OpResult>(loss).getResultNumber()),
-            "sum loss",
-            "sum loss"});
-  place::YieldOp::create(b, loc, summed);
-
-  Block *update = b.createBlock(&step.getUpdate());
-  for (auto [key, type] : llvm::zip(keys, types))
-    values[key] = update->addArgument(type, loc);
-  Value lossValue = cut.isTimeReduce(loss.getDefiningOp()) ? values[keys.back()] : Value();
-  if (lossValue)
-    for (auto [key, v] : llvm::zip(keys, summed))
-      if (functions[key.first].exports[key.second].home == "sum loss")
-        lossValue = values[key];
-  emitTasks(TaskKind::L, false, values);
-  emitTasks(TaskKind::N, false, values);
-  auto exported = [&](Value v, int stage) -> Value {
-    Site site{cut.task.lookup(v.getDefiningOp()), stage};
-    for (auto [i, e] : llvm::enumerate(functions[site].exports))
-      if (e.inside == v)
-        return values[{site, i}];
-    return {};
-  };
-  if (cut.norm) {
-    SmallVector<Value> parts;
-    SmallVector<Attribute> meshes;
-    for (int s = 0; s < cut.stages; ++s)
-      if (Value part = exported(cut.norm->getResult(0), s)) {
-        parts.push_back(part);
-        meshes.push_back(FlatSymbolRefAttr::get(b.getContext(), meshName(s)));
-      }
-    if (cut.stages == 1 && parts.size() == 1)
-      normOf[cut.norm->getResult(0)] = parts[0];
-    else if (!parts.empty())
-      normOf[cut.norm->getResult(0)] =
-          place::AllReduceOp::create(b, loc, parts[0].getType(), parts, b.getArrayAttr(meshes), "sum");
-  }
-  emitTasks(TaskKind::U, false, values);
-
-  // New values of tied copies.
-  SmallVector<BlockArgument> params = cut.arguments("model.param");
-  for (auto [i, p] : llvm::enumerate(params)) {
-    SmallVector<int> on = cut.stagesOf(p);
-    if (isStacked(p))
-      continue;
-    for (int s : ArrayRef(on).drop_front()) {
-      Value fresh = exported(ret->getOperand(2 + i), on.front());
-      place::TransferOp::create(b, loc, fresh.getType(), fresh, cut.argumentHome(p), cut.argumentHome(p),
-                                meshName(on.front()), meshName(s));
-    }
-  }
-  SmallVector<Value> reported;
-  for (unsigned i = 0; i < 2; ++i) {
-    Value v = ret->getOperand(i);
-    Value r = i == 0 && lossValue             ? lossValue
-              : v.getDefiningOp() == cut.norm ? normOf.lookup(v)
-                                              : exported(v, cut.maker(v, cut.stages - 1));
-    if (!r)
-      return cut.step.emitError("result ") << i << " is not computed in the update";
-    reported.push_back(r);
-  }
-  place::YieldOp::create(b, loc, reported);
-  return success();
-}
-
 LogicalResult Builder::run() {
   if (failed(demand()))
     return failure();
@@ -621,8 +403,8 @@ LogicalResult Builder::run() {
   return success();
 }
 
-} // namespace
+} // namespace placing
 
-LogicalResult buildPlaced(ModuleOp module, StepCut &cut) { return Builder(module, cut).run(); }
+LogicalResult buildPlaced(ModuleOp module, StepCut &cut) { return placing::Builder(module, cut).run(); }
 
 } // namespace hocket
