@@ -37,9 +37,9 @@ def main():
     tokens = torch.frombuffer(bytearray(args.text.read_bytes()), dtype=torch.uint8).long()
     if tokens.max() >= config.vocab_size:
         raise SystemExit(f"byte {tokens.max()} is beyond the vocabulary of {config.vocab_size}")
-    windows = reference.windows_of(reference.split(tokens)[1], args.sequence)
-    loss = reference.evaluate(model, windows, 32)
-    print(f"{len(windows)} windows of {args.sequence}: validation loss {loss:.6f}")
+    tail = reference.split(tokens)[1]
+    loss = reference.evaluate(model, tail, args.sequence, 32)
+    print(f"{len(tail)} bytes in windows of {args.sequence}: validation loss {loss:.6f}")
     if args.expect is not None and not abs(loss - args.expect) <= args.within:
         print(f"expected {args.expect:.6f} within {args.within:g}", file=sys.stderr)
         sys.exit(1)

@@ -161,7 +161,6 @@ def compute(config_json, optimizer, seed, tokens):
     config = transformers.AutoConfig.for_model(**config_json)
     training, validation = reference.split(tokens)
     windows = reference.windows_of(training, SEQUENCE)
-    held_out = reference.windows_of(validation, SEQUENCE)
     init = initial_weights(config, seed)
     check_reference(config, init, windows[:BATCH])
     check_optimizer(optimizer)
@@ -172,7 +171,7 @@ def compute(config_json, optimizer, seed, tokens):
     adamw = reference.AdamW(named.values(), optimizer)
     snapshot = lambda: {n: p.detach().clone() for n, p in named.items()}
     files, losses, norms = {"init/model": snapshot()}, [], []
-    evaluations = [reference.evaluate(model, held_out)]
+    evaluations = [reference.evaluate(model, validation, SEQUENCE)]
     for step in range(1, STEPS + 1):
         batch = windows[(step - 1) * BATCH : step * BATCH]
         assert len(batch) == BATCH
@@ -185,7 +184,7 @@ def compute(config_json, optimizer, seed, tokens):
         norms.append(adamw.step())
         if step in (1, 2, STEPS):
             files[f"step{step}"] = snapshot()
-    evaluations.append(reference.evaluate(model, held_out))
+    evaluations.append(reference.evaluate(model, validation, SEQUENCE))
     numbers = {"losses": losses, "norms": norms, "validation": evaluations}
     return files, numbers
 

@@ -102,12 +102,15 @@ def split(tokens):
 
 
 @torch.no_grad()
-def evaluate(model, windows, batch=16):
-    """Mean loss over all `windows`; every window has the same number of tokens."""
-    total = 0.0
-    for part in windows.split(batch):
-        total += loss_of(model, part).item() * len(part)
-    return total / len(windows)
+def evaluate(model, tokens, sequence, batch=16):
+    """Mean loss over every token of `tokens` but the first: whole windows, then
+    the shorter one that is left."""
+    windows = windows_of(tokens, sequence)
+    total = sum(loss_of(model, part).item() * len(part) * sequence for part in windows.split(batch))
+    rest = tokens[len(windows) * sequence :]
+    if len(rest) > 1:
+        total += loss_of(model, rest[None]).item() * (len(rest) - 1)
+    return total / (len(tokens) - 1)
 
 
 def learning_rate(opt, step):

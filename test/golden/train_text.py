@@ -58,15 +58,14 @@ def main():
     print(f"{sum(p.numel() for p in named.values()):,} parameters")
     tokens = torch.frombuffer(bytearray(args.text.read_bytes()), dtype=torch.uint8).long()
     training, validation = reference.split(tokens)
-    held_out = reference.windows_of(validation, SEQUENCE)
-    print(f"{len(training):,} training bytes, {len(held_out):,} validation windows")
+    print(f"{len(training):,} training bytes, {len(validation):,} validation bytes")
 
     adamw = reference.AdamW(named.values(), OPTIMIZER)
     rows, start, trained = ["step,train,validation"], time.monotonic(), 0.0
     for step in range(args.steps + 1):
         score = ""
         if step % EVERY == 0 or step == args.steps:
-            score = f"{reference.evaluate(model, held_out, 64):.6f}"
+            score = f"{reference.evaluate(model, validation, SEQUENCE, 64):.6f}"
         before = time.monotonic()
         at = torch.randint(len(training) - SEQUENCE, (BATCH,), generator=generator)
         batch = torch.stack([training[i : i + SEQUENCE + 1] for i in at.tolist()])
