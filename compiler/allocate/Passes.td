@@ -12,6 +12,10 @@ def AllocatePass : Pass<"hocket-allocate", "::mlir::ModuleOp"> {
     tables lists, and every pair of conflicting accesses on two streams an event, derived
     once after the memory is fixed. `sched.kernel` stays as the kernels' bodies.
   }];
+  let options = [
+    Option<"isa", "isa", "std::string", "\"x86-64-v3\"", "CPU of the devices: decides the library's scratch">,
+    Option<"threads", "threads", "int64_t", "1", "Threads per rank: decides the library's scratch">
+  ];
   let dependentDialects = ["::hocket::plan::PlanDialect"];
 }
 

@@ -11,8 +11,11 @@ namespace hocket::allocate {
 #define GEN_PASS_DEF_ALLOCATEPASS
 #include "compiler/allocate/Passes.h.inc"
 
-static FailureOr<format::Plan> build(ModuleOp module, llvm::MapVector<StringAttr, kernels::InitSpec> &initKernels) {
+static FailureOr<format::Plan> build(ModuleOp module, StringRef isa, int64_t threads,
+                                     llvm::MapVector<StringAttr, kernels::InitSpec> &initKernels) {
   format::Plan plan;
+  plan.isa = isa.str();
+  plan.threadsPerRank = uint32_t(threads);
   Tables tables(module, plan);
   if (plan.axes.empty())
     return module.emitError("holds no par.mesh"), failure();
@@ -28,21 +31,17 @@ static FailureOr<format::Plan> build(ModuleOp module, llvm::MapVector<StringAttr
   return plan;
 }
 
-FailureOr<format::Plan> allocate(ModuleOp module) {
-  llvm::MapVector<StringAttr, kernels::InitSpec> initKernels;
-  return build(module, initKernels);
-}
-
 namespace {
 struct AllocatePass : impl::AllocatePassBase<AllocatePass> {
+  using AllocatePassBase::AllocatePassBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     llvm::MapVector<StringAttr, kernels::InitSpec> initKernels;
-    FailureOr<format::Plan> plan = build(module, initKernels);
+    FailureOr<format::Plan> plan = build(module, isa, threads, initKernels);
     if (failed(plan))
       return signalPassFailure();
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-      if (!isa<sched::KernelOp>(op))
+      if (!llvm::isa<sched::KernelOp>(op))
         op.erase();
     planToIR(*plan, initKernels, module);
   }

@@ -12,8 +12,4 @@ namespace hocket::allocate {
 #define GEN_PASS_REGISTRATION
 #include "compiler/allocate/Passes.h.inc"
 
-/// The program part of a plan (mesh, tables, classes, parameters, inputs,
-/// metrics) from a module in sched. Errors are emitted on the module's ops.
-mlir::FailureOr<format::Plan> allocate(mlir::ModuleOp module);
-
 } // namespace hocket::allocate

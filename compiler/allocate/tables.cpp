@@ -1,5 +1,6 @@
 #include "compiler/allocate/tables.h"
 #include "compiler/allocate/layout.h"
+#include "compiler/kernels/gemm_scratch.h"
 #include "dialects/par/Par.h"
 
 using namespace mlir;
@@ -120,6 +121,8 @@ FailureOr<uint32_t> Tables::gemm(sched::GemmOp op) {
   std::optional<format::Gemm> gemm = kernels::asGemm(dot, accumulate);
   if (!gemm)
     return op.emitOpError("is no product that the kernel library makes: ") << dims;
+  if (gemm->symbol.empty())
+    gemm->scratchBytes = kernels::gemmScratchBound(*gemm, plan.isa, plan.threadsPerRank);
   uint32_t index = plan.gemms.size();
   plan.gemms.push_back(*gemm);
   gemmIndex[key] = index;

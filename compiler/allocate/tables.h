@@ -12,6 +12,7 @@ namespace hocket::allocate {
 /// plan under construction, each entered once, in order of first use.
 class Tables {
 public:
+  /// `plan.isa` and `plan.threadsPerRank` are set: they decide the library's scratch.
   Tables(mlir::ModuleOp module, format::Plan &plan);
 
   /// Axis number of a mesh axis; -1 if the mesh has none of that name.

@@ -193,12 +193,12 @@ LogicalResult TaskTemplate::emitCollective(sched::CollectiveOp op) {
   instr.op = format::Op::Collective;
   instr.stream = build.stream(op.getStream());
   instr.index = *comm;
-  if (op.getKind() == "sum" || op.getKind() == "all_reduce")
+  if (op.getKind() == "all_reduce_sum")
     instr.arg = int32_t(format::CollectiveKind::AllReduceSum);
-  else if (op.getKind() == "max" || op.getKind() == "all_reduce_max")
+  else if (op.getKind() == "all_reduce_max")
     instr.arg = int32_t(format::CollectiveKind::AllReduceMax);
   else
-    return op.emitOpError("kind \"") << op.getKind() << "\" is neither sum nor max";
+    return op.emitOpError("kind \"") << op.getKind() << "\" is neither all_reduce_sum nor all_reduce_max";
   instr.flags = uint16_t(*dtype);
   instr.bytes = uint64_t(last->offset - first->offset) + bytesOf(op.getResults().back().getType());
   instr.name = nameOf(op, ("all_reduce " + op.getComm()).str());

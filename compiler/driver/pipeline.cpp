@@ -48,9 +48,13 @@ void addPhase(mlir::OpPassManager &passes, Phase phase, const PlanInputs &inputs
     passes.addPass(createSchedulePass());
     passes.addPass(createVerifySchedulePass());
     return;
-  case Phase::Allocate:
-    passes.addPass(allocate::createAllocatePass());
+  case Phase::Allocate: {
+    allocate::AllocatePassOptions options;
+    options.isa = inputs.cluster.device.isa;
+    options.threads = inputs.cluster.device.threads;
+    passes.addPass(allocate::createAllocatePass(options));
     return;
+  }
   }
 }
 
