@@ -7,6 +7,8 @@
 #include "compiler/kernels/kernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <cstring>
@@ -152,6 +154,8 @@ int main(int argc, char **argv) {
       if (mlir::failed(bytes))
         return 1;
       double compile = now() - start;
+      // Equal from every build of the compiler.
+      std::string digest = llvm::toHex(llvm::BLAKE3::hash<6>(*bytes), true);
       int fd = memfd_create("kernels", 0);
       if (write(fd, bytes->data(), bytes->size()) != ssize_t(bytes->size()))
         return 1;
@@ -195,9 +199,9 @@ int main(int argc, char **argv) {
             (spec.name == "attention" ? 2 : 5) * double(e['b'] * e['g'] * e['r'] * e['s'] * e['t'] * e['d']);
       }
       llvm::outs() << llvm::formatv(
-          "{0,-5} {1,-38} {2,9:f1} us {3,7:f1} GB/s {4,7:f1} GFLOP/s  compiled in {5:f2} s, {6} B\n",
+          "{0,-5} {1,-38} {2,9:f1} us {3,7:f1} GB/s {4,7:f1} GFLOP/s  compiled in {5:f2} s, {6} B, {7}\n",
           model.name, spec.name + " " + spec.dims.substr(0, 22), best * 1e6, desc->memoryBytes / best * 1e-9,
-          flops / best * 1e-9, compile, bytes->size());
+          flops / best * 1e-9, compile, bytes->size(), digest);
       llvm::outs().flush();
       dlclose(handle); // the next object comes under the same name
     }

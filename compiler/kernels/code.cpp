@@ -126,7 +126,7 @@ X Code::splat(X x, int64_t w) {
 X Code::load(Value mem, X offset, int64_t w) {
   if (w == 1)
     return wrap(memref::LoadOp::create(b, loc, mem, ValueRange{offset.v}));
-  auto element = cast<MemRefType>(mem.getType()).getElementType();
+  auto element = mlir::cast<MemRefType>(mem.getType()).getElementType();
   return wrap(vector::LoadOp::create(b, loc, VectorType::get({w}, element), mem, ValueRange{offset.v}));
 }
 
@@ -138,7 +138,7 @@ X Code::loadStrided(Value mem, X offset, int64_t stride, int64_t w) {
   SmallVector<Value> parts;
   for (int64_t i = 0; i < w; ++i)
     parts.push_back(load(mem, offset + i * stride).v);
-  auto element = cast<MemRefType>(mem.getType()).getElementType();
+  auto element = mlir::cast<MemRefType>(mem.getType()).getElementType();
   return wrap(vector::FromElementsOp::create(b, loc, VectorType::get({w}, element), parts));
 }
 

@@ -51,6 +51,10 @@ FailureOr<Recipe> mapRecipe(model::MapOp op) {
     if (inner.getNumRegions() || !isPure(&inner) || inner.getNumResults() != 1 ||
         (!OpTrait::hasElementwiseMappableTraits(&inner) && !isa<arith::ConstantOp>(inner)))
       return op.emitError("a map's region holds scalar operations only; found '") << inner.getName() << "'";
+  for (Operation &inner : body)
+    for (Value v : inner.getOperands())
+      if (v.getParentBlock() != &body)
+        return op.emitError("a map's region uses nothing from outside");
   if (op.getNumResults() == 0)
     return op.emitError("a map without results has no kernel");
   std::string order = letters.results[0];

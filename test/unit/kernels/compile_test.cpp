@@ -79,6 +79,16 @@ TEST(Compile, NamesDependOnWhatMatters) {
   EXPECT_NE(a, symbol(opText("model.rmsnorm", "f64", e, {"bsh", "h"}, {"bsh", "bs"}, "eps = 1.0e-5 : f64")));
 }
 
+/// A body that is named apart from its use must get the same name.
+TEST(Compile, NamesDoNotDependOnOperandsBeingOneValue) {
+  Kernels k;
+  const std::string rest = " {dims = \"x,x->\"} : (tensor<8xf32>, tensor<8xf32>) -> tensor<f32>\n return\n}";
+  auto *once = k.parse("func.func @f(%a: tensor<8xf32>) {\n %r = model.dot(%a, %a)" + rest);
+  auto *twice =
+      k.parse("func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32>) {\n %r = model.dot(%a, %b)" + rest);
+  EXPECT_EQ(kernels::describe(once)->symbol, kernels::describe(twice)->symbol);
+}
+
 TEST(Compile, Errors) {
   Kernels k;
   auto message = [&](const std::string &text) {
