@@ -25,8 +25,10 @@ TEST(Compile, UsesVectorsOfTheWantedWidth) {
       EXPECT_NE(ir->find(type), std::string::npos) << *ir;
       EXPECT_NE(ir->find("\"prefer-vector-width\"=\"512\""), std::string::npos);
       EXPECT_EQ(ir->find("malloc"), std::string::npos);
-      if (t == "f32")
+      if (t == "f32") {
         EXPECT_EQ(ir->find("@expf"), std::string::npos) << "a call for each element";
+        EXPECT_EQ(ir->find("@floorf"), std::string::npos) << "a call for each element";
+      }
     }
   }
 }
