@@ -1,9 +1,9 @@
 //===- allocate.h - Phase allocate: from values to ranges and events --------===//
 #pragma once
 
-#include "runtime/format/plan.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "runtime/format/plan.h"
 
 namespace hocket::allocate {
 

@@ -110,15 +110,17 @@ FailureOr<uint32_t> Builder::transfersTemplate(sched::TransfersOp op, format::Li
   SmallVector<Item> items;
   for (Operation &inner : op.getBody().front()) {
     if (auto send = dyn_cast<sched::SendOp>(inner))
-      items.push_back({true, send.getHome(), send.getComm(), send.getStream(), int64_t(send.getDelta()), int64_t(send.getSlot())});
+      items.push_back({true, send.getHome(), send.getComm(), send.getStream(), int64_t(send.getDelta()),
+                       int64_t(send.getSlot())});
     else if (auto recv = dyn_cast<sched::RecvOp>(inner))
-      items.push_back({false, recv.getHome(), recv.getComm(), recv.getStream(), int64_t(recv.getDelta()), int64_t(recv.getSlot())});
+      items.push_back({false, recv.getHome(), recv.getComm(), recv.getStream(), int64_t(recv.getDelta()),
+                       int64_t(recv.getSlot())});
   }
   std::string signature;
   std::vector<std::string> keys;
   for (const Item &item : items) {
-    signature += (Twine(signature.empty() ? "" : ", ") + (item.send ? "to " : "from ") + Twine(item.delta) + ": " +
-                  item.home + " on " + item.comm)
+    signature += (Twine(signature.empty() ? "" : ", ") + (item.send ? "to " : "from ") + Twine(item.delta) +
+                  ": " + item.home + " on " + item.comm)
                      .str();
     keys.push_back(slotKey(item.home));
   }
@@ -145,7 +147,8 @@ FailureOr<uint32_t> Builder::transfersTemplate(sched::TransfersOp op, format::Li
   for (auto [i, item] : llvm::enumerate(items)) {
     const Home *home = build.layout.find(StringAttr::get(module.getContext(), item.home));
     if (!home)
-      return op.emitOpError("moves \"") << item.home << "\", which no task of " << build.layout.stage << " has";
+      return op.emitOpError("moves \"")
+             << item.home << "\", which no task of " << build.layout.stage << " has";
     FailureOr<uint32_t> comm = tables.communicator(item.comm, op);
     if (failed(comm))
       return failure();
@@ -274,7 +277,8 @@ LogicalResult Builder::initialValues() {
     for (auto param : module.getOps<place::ParamOp>()) {
       if (param.getMesh() != mesh.getSymName() || param.getStacked() != stacked)
         continue;
-      const Home *home = build.layout.find(StringAttr::get(module.getContext(), "param " + param.getName().str()));
+      const Home *home =
+          build.layout.find(StringAttr::get(module.getContext(), "param " + param.getName().str()));
       if (!home)
         return param.emitOpError("is used by no task of its mesh");
       auto global = cast<RankedTensorType>(param.getType());
@@ -358,7 +362,8 @@ LogicalResult Builder::parameters() {
     if (param.getMesh() != mesh.getSymName())
       continue;
     auto global = cast<RankedTensorType>(param.getType());
-    const Home *home = build.layout.find(StringAttr::get(module.getContext(), "param " + param.getName().str()));
+    const Home *home =
+        build.layout.find(StringAttr::get(module.getContext(), "param " + param.getName().str()));
     auto local = cast<RankedTensorType>(home->type);
     FailureOr<format::DType> dtype = dtypeOf(local, param);
     FailureOr<SmallVector<SmallVector<uint32_t>>> axes = axesOf(global, param);
@@ -410,7 +415,8 @@ LogicalResult Builder::inputs() {
   for (auto input : module.getOps<place::InputOp>()) {
     if (input.getMesh() != mesh.getSymName())
       continue;
-    const Home *home = build.layout.find(StringAttr::get(module.getContext(), "input " + input.getName().str()));
+    const Home *home =
+        build.layout.find(StringAttr::get(module.getContext(), "input " + input.getName().str()));
     if (!home)
       continue;
     format::Input entry;

@@ -6,7 +6,6 @@
 
 namespace hocket::allocate {
 
-
 /// Builds the class of `mesh` (templates, lists, regions, events) and appends it,
 /// its parameters, inputs and metrics to the plan of `tables`.
 mlir::LogicalResult buildClass(mlir::ModuleOp module, place::MeshOp mesh, int64_t micros, Tables &tables,

@@ -17,8 +17,8 @@ struct Access {
 
 /// Static position of an instruction and what it must be ordered after.
 struct Edge {
-  uint32_t from, to;              ///< instructions of the class
-  unsigned fromSlot, toSlot;      ///< slot positions if one event per slot
+  uint32_t from, to;         ///< instructions of the class
+  unsigned fromSlot, toSlot; ///< slot positions if one event per slot
   bool operator<(const Edge &o) const {
     return std::tie(from, to, fromSlot, toSlot) < std::tie(o.from, o.to, o.fromSlot, o.toSlot);
   }
@@ -28,18 +28,24 @@ using Clock = std::vector<uint32_t>;
 
 class Deriver {
 public:
-  Deriver(ClassProgram &program, const Plan &plan) : program(program), plan(plan), streams(program.streams.size()) {
+  Deriver(ClassProgram &program, const Plan &plan)
+      : program(program), plan(plan), streams(program.streams.size()) {
     unroll();
+    group();
+    findNeeds();
   }
 
   void run() {
     while (simulate(true))
       ;
-    for (auto it = edges.begin(); it != edges.end();) {
-      Edge edge = *it;
-      it = edges.erase(it);
-      if (simulate(false))
-        edges.insert(edge);
+    // Greedy, in the order of the edges: what the others imply goes.
+    std::vector<size_t> order(edges.size());
+    for (size_t e = 0; e < order.size(); ++e)
+      order[e] = e;
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return edges[a] < edges[b]; });
+    for (size_t e : order) {
+      alive[e] = false;
+      alive[e] = simulate(false);
     }
     rewrite();
   }
@@ -51,26 +57,51 @@ private:
     ListEntry entry;
     int32_t l;
   };
+  /// One execution of an instruction, or of a whole group.
+  struct Node {
+    size_t first, last;    ///< steps [first, last)
+    uint32_t anchor;       ///< instruction that waits and records stand at
+    uint32_t stream, tick; ///< clock component of its accesses
+    size_t firstNeed = 0, lastNeed = 0;
+  };
   struct Touch {
     uint64_t end;
-    uint32_t instr;
-    uint32_t stream, tick; ///< clock component of the access
+    uint32_t node;
     unsigned slotPosition;
     uint16_t slot;
+  };
+  /// Node `earlier`, of another stream, must come before.
+  struct Need {
+    uint32_t earlier;
+    unsigned fromSlot, toSlot; ///< slot positions if both touched the same slot of a transfer region
+    bool operator==(const Need &) const = default;
   };
 
   void unroll();
   void unrollList(const std::vector<ListEntry> &list);
   std::vector<Access> accesses(const Step &step) const;
+  void group();
+  void findNeeds();
+  size_t addEdge(const Edge &edge);
   bool simulate(bool add);
   void rewrite();
+  uint16_t slotOf(const Node &node, unsigned position) const {
+    return position ? steps[node.first].entry.slot[position - 1] : 0;
+  }
 
   ClassProgram &program;
   const Plan &plan;
   size_t streams;
+  uint16_t slots = 1; ///< highest slot number of any list entry + 1
   std::vector<Step> steps;
-  std::vector<std::vector<Access>> touched;
-  std::set<Edge> edges;
+  std::vector<std::vector<Access>> touched; ///< by step
+  std::vector<Node> nodes;
+  std::vector<Need> needs;
+  std::vector<Edge> edges;
+  std::vector<bool> alive;
+  std::map<Edge, size_t> edgeIndex;
+  std::vector<std::vector<size_t>> into, from; ///< edges by instruction
+  std::vector<Clock> recorded;                 ///< of edge e and slot s: e * slots + s; empty: not yet
 };
 
 void Deriver::unrollList(const std::vector<ListEntry> &list) {
@@ -137,8 +168,11 @@ std::vector<Access> Deriver::accesses(const Step &step) const {
   case Op::Launch: {
     const Kernel &kernel = plan.kernels[instr.index];
     for (uint32_t i = 0; i < instr.operandCount; ++i)
-      touch(i, kernel.args[i].bytes, kernel.args[i].access == format::Access::Read || kernel.args[i].access == format::Access::ReadWrite,
-            kernel.args[i].access == format::Access::Write || kernel.args[i].access == format::Access::ReadWrite);
+      touch(i, kernel.args[i].bytes,
+            kernel.args[i].access == format::Access::Read ||
+                kernel.args[i].access == format::Access::ReadWrite,
+            kernel.args[i].access == format::Access::Write ||
+                kernel.args[i].access == format::Access::ReadWrite);
     break;
   }
   case Op::Gemm: {
@@ -174,87 +208,77 @@ std::vector<Access> Deriver::accesses(const Step &step) const {
   return result;
 }
 
-/// Runs all steps on vector clocks.  True if an unordered conflict was found; with `add` each
-/// one becomes an edge, without it the first one ends the run.
-bool Deriver::simulate(bool add) {
-  // Edges by target and by source instruction (a group's first stands for its members).
-  std::multimap<uint32_t, const Edge *> into, from;
-  auto index = [&](const Edge &e) {
-    into.emplace(e.to, &e);
-    from.emplace(e.from, &e);
-  };
-  for (const Edge &e : edges)
-    index(e);
-  std::vector<Clock> now(streams, Clock(streams, 0));
-  std::map<std::pair<const Edge *, uint16_t>, Clock> recorded;
-  struct History {
-    std::map<uint64_t, Touch> writes;             // by begin, disjoint
-    std::map<uint64_t, std::vector<Touch>> reads; // by begin of the exact range read
-    uint64_t longestRead = 0;
-    auto firstRead(uint64_t begin) { return reads.lower_bound(begin < longestRead ? 0 : begin - longestRead); }
-  };
-  std::vector<History> history(program.regions.size());
-  bool found = false;
-
+void Deriver::group() {
+  std::vector<uint32_t> ticks(streams, 0);
   for (size_t n = 0; n < steps.size();) {
     size_t last = n + 1;
     while (last < steps.size() && steps[last].group == steps[n].group && steps[n].group != steps[n].instr &&
            steps[last].instr == steps[last - 1].instr + 1)
       ++last;
     uint32_t stream = program.instrs[steps[n].instr].stream;
-    uint32_t anchor = steps[n].group;
-    Clock &clock = now[stream];
-    auto [a, b] = into.equal_range(anchor);
-    for (auto it = a; it != b; ++it) {
-      const Edge &e = *it->second;
-      uint16_t slot = e.toSlot ? steps[n].entry.slot[e.toSlot - 1] : 0;
-      auto r = recorded.find({&e, slot});
-      if (r != recorded.end())
-        for (size_t s = 0; s < streams; ++s)
-          clock[s] = std::max(clock[s], r->second[s]);
+    nodes.push_back({n, last, steps[n].group, stream, ++ticks[stream]});
+    n = last;
+  }
+  for (const Step &step : steps)
+    for (uint16_t slot : step.entry.slot)
+      slots = std::max<uint16_t>(slots, slot + 1);
+  into.resize(program.instrs.size());
+  from.resize(program.instrs.size());
+}
+
+/// The conflicts of every node with what came before it: they depend on the lists alone, not on
+/// the edges.  A write hides what it covers from later nodes: it is ordered behind it.
+void Deriver::findNeeds() {
+  struct History {
+    std::map<uint64_t, Touch> writes;             // by begin, disjoint
+    std::map<uint64_t, std::vector<Touch>> reads; // by begin of the exact range read
+    uint64_t longestRead = 0;
+    auto firstRead(uint64_t begin) {
+      return reads.lower_bound(begin < longestRead ? 0 : begin - longestRead);
     }
-    uint32_t tick = ++clock[stream];
+    auto firstWrite(uint64_t begin) {
+      auto w = writes.upper_bound(begin);
+      if (w != writes.begin() && std::prev(w)->second.end > begin)
+        --w;
+      return w;
+    }
+  };
+  std::vector<History> history(program.regions.size());
+  for (uint32_t n = 0; n < nodes.size(); ++n) {
+    Node &node = nodes[n];
+    node.firstNeed = needs.size();
     auto need = [&](const Touch &earlier, unsigned toSlot, uint16_t slot) {
-      if (earlier.stream == stream || clock[earlier.stream] >= earlier.tick)
-        return true;
-      found = true;
-      if (!add)
-        return false;
+      if (nodes[earlier.node].stream == node.stream)
+        return;
       bool perSlot = earlier.slotPosition && toSlot && earlier.slot == slot;
-      Edge edge{earlier.instr, anchor, perSlot ? earlier.slotPosition : 0, perSlot ? toSlot : 0};
-      auto [it, fresh] = edges.insert(edge);
-      if (fresh)
-        index(*it);
-      clock[earlier.stream] = std::max(clock[earlier.stream], earlier.tick);
-      return true;
+      Need entry{earlier.node, perSlot ? earlier.slotPosition : 0, perSlot ? toSlot : 0};
+      if (std::find(needs.begin() + node.firstNeed, needs.end(), entry) == needs.end())
+        needs.push_back(entry);
     };
-    for (size_t m = n; m < last; ++m)
+    for (size_t m = node.first; m < node.last; ++m)
       for (const Access &access : touched[m]) {
         uint16_t slot = access.slotPosition ? steps[m].entry.slot[access.slotPosition - 1] : 0;
-        auto &[writes, reads, longest] = history[access.region];
-        auto w = writes.upper_bound(access.begin);
-        if (w != writes.begin() && std::prev(w)->second.end > access.begin)
-          --w;
-        for (; w != writes.end() && w->first < access.end; ++w)
-          if (!need(w->second, access.slotPosition, slot))
-            return true;
+        History &h = history[access.region];
+        for (auto w = h.firstWrite(access.begin); w != h.writes.end() && w->first < access.end; ++w)
+          need(w->second, access.slotPosition, slot);
         if (access.write)
-          for (auto r = history[access.region].firstRead(access.begin); r != reads.end() && r->first < access.end; ++r)
+          for (auto r = h.firstRead(access.begin); r != h.reads.end() && r->first < access.end; ++r)
             for (const Touch &t : r->second)
-              if (t.end > access.begin && !need(t, access.slotPosition, slot))
-                return true;
+              if (t.end > access.begin)
+                need(t, access.slotPosition, slot);
       }
-    for (size_t m = n; m < last; ++m)
+    node.lastNeed = needs.size();
+    for (size_t m = node.first; m < node.last; ++m)
       for (const Access &access : touched[m]) {
         uint16_t slot = access.slotPosition ? steps[m].entry.slot[access.slotPosition - 1] : 0;
-        Touch touch{access.end, anchor, stream, tick, access.slotPosition, slot};
-        auto &[writes, reads, longest] = history[access.region];
+        Touch touch{access.end, n, access.slotPosition, slot};
+        History &h = history[access.region];
         if (!access.write) {
-          longest = std::max(longest, access.end - access.begin);
-          std::vector<Touch> &list = reads[access.begin];
+          h.longestRead = std::max(h.longestRead, access.end - access.begin);
+          std::vector<Touch> &list = h.reads[access.begin];
           bool replaced = false;
           for (Touch &t : list)
-            if (t.stream == stream && t.end == touch.end) {
+            if (nodes[t.node].stream == node.stream && t.end == touch.end) {
               t = touch;
               replaced = true;
             }
@@ -263,35 +287,70 @@ bool Deriver::simulate(bool add) {
           continue;
         }
         // The write replaces what it covers; pieces beside it stay.
-        auto w = writes.upper_bound(access.begin);
-        if (w != writes.begin() && std::prev(w)->second.end > access.begin)
-          --w;
-        while (w != writes.end() && w->first < access.end) {
+        auto w = h.firstWrite(access.begin);
+        while (w != h.writes.end() && w->first < access.end) {
           uint64_t begin = w->first;
           Touch old = w->second;
-          w = writes.erase(w);
+          w = h.writes.erase(w);
           if (begin < access.begin) {
             Touch left = old;
             left.end = access.begin;
-            writes[begin] = left;
+            h.writes[begin] = left;
           }
           if (old.end > access.end)
-            w = writes.insert({access.end, old}).first;
+            w = h.writes.insert({access.end, old}).first;
         }
-        writes[access.begin] = touch;
-        for (auto r = history[access.region].firstRead(access.begin); r != reads.end() && r->first < access.end;) {
+        h.writes[access.begin] = touch;
+        for (auto r = h.firstRead(access.begin); r != h.reads.end() && r->first < access.end;) {
           auto &list = r->second;
-          std::erase_if(list, [&](const Touch &t) { return r->first >= access.begin && t.end <= access.end; });
-          r = list.empty() ? reads.erase(r) : std::next(r);
+          std::erase_if(list,
+                        [&](const Touch &t) { return r->first >= access.begin && t.end <= access.end; });
+          r = list.empty() ? h.reads.erase(r) : std::next(r);
         }
       }
-    auto [c, d] = from.equal_range(anchor);
-    for (auto it = c; it != d; ++it) {
-      const Edge &e = *it->second;
-      uint16_t slot = e.fromSlot ? steps[n].entry.slot[e.fromSlot - 1] : 0;
-      recorded[{&e, slot}] = clock;
+  }
+}
+
+size_t Deriver::addEdge(const Edge &edge) {
+  auto [it, fresh] = edgeIndex.emplace(edge, edges.size());
+  if (fresh) {
+    into[edge.to].push_back(edges.size());
+    from[edge.from].push_back(edges.size());
+    edges.push_back(edge);
+    alive.push_back(true);
+    recorded.resize(recorded.size() + slots);
+  }
+  return it->second;
+}
+
+/// Runs all nodes on vector clocks.  True if an unordered conflict was found; with `add` each
+/// one becomes an edge, without it the first one ends the run.
+bool Deriver::simulate(bool add) {
+  std::vector<Clock> now(streams, Clock(streams, 0));
+  for (Clock &clock : recorded)
+    clock.clear();
+  bool found = false;
+  for (const Node &node : nodes) {
+    Clock &clock = now[node.stream];
+    for (size_t e : into[node.anchor])
+      if (alive[e])
+        if (const Clock &r = recorded[e * slots + slotOf(node, edges[e].toSlot)]; !r.empty())
+          for (size_t s = 0; s < streams; ++s)
+            clock[s] = std::max(clock[s], r[s]);
+    clock[node.stream] = node.tick;
+    for (size_t i = node.firstNeed; i < node.lastNeed; ++i) {
+      const Node &earlier = nodes[needs[i].earlier];
+      if (clock[earlier.stream] >= earlier.tick)
+        continue;
+      if (!add)
+        return true;
+      found = true;
+      addEdge({earlier.anchor, node.anchor, needs[i].fromSlot, needs[i].toSlot});
+      clock[earlier.stream] = earlier.tick;
     }
-    n = last;
+    for (size_t e : from[node.anchor])
+      if (alive[e])
+        recorded[e * slots + slotOf(node, edges[e].fromSlot)] = clock;
   }
   return found;
 }
@@ -301,12 +360,11 @@ bool Deriver::simulate(bool add) {
 void Deriver::rewrite() {
   std::map<std::pair<uint32_t, unsigned>, uint32_t> eventOf; // (from, fromSlot) -> first number
   uint32_t events = 0;
-  uint16_t slots = 1;
-  for (const auto *list : {&program.init, &program.step, &program.eval})
-    for (const ListEntry &entry : *list)
-      for (uint16_t s : entry.slot)
-        slots = std::max<uint16_t>(slots, s + 1);
-  for (const Edge &e : edges) {
+  std::set<Edge> kept;
+  for (size_t e = 0; e < edges.size(); ++e)
+    if (alive[e])
+      kept.insert(edges[e]);
+  for (const Edge &e : kept) {
     auto [it, fresh] = eventOf.emplace(std::pair{e.from, e.fromSlot}, events);
     if (fresh)
       events += e.fromSlot ? slots : 1;
@@ -318,15 +376,16 @@ void Deriver::rewrite() {
     record.index = event;
     record.flags = key.second;
     record.stream = program.instrs[key.first].op == Op::Group ? program.instrs[key.first + 1].stream
-                                                                : program.instrs[key.first].stream;
+                                                              : program.instrs[key.first].stream;
     after[key.first].push_back(record);
   }
-  for (const Edge &e : edges) {
+  for (const Edge &e : kept) {
     Instr wait;
     wait.op = Op::Wait;
     wait.index = eventOf[{e.from, e.fromSlot}];
     wait.flags = e.toSlot;
-    wait.stream = program.instrs[e.to].op == Op::Group ? program.instrs[e.to + 1].stream : program.instrs[e.to].stream;
+    wait.stream =
+        program.instrs[e.to].op == Op::Group ? program.instrs[e.to + 1].stream : program.instrs[e.to].stream;
     before[e.to].push_back(wait);
   }
   std::vector<Instr> result;

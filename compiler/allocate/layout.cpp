@@ -23,7 +23,8 @@ FailureOr<format::DType> dtypeOf(Type type, Operation *reportOn) {
     return format::DType::I32;
   if (element.isInteger(64))
     return format::DType::I64;
-  return reportOn->emitOpError("element type ") << element << " has no place in a plan; f32, f64, i32 and i64 have";
+  return reportOn->emitOpError("element type ")
+         << element << " has no place in a plan; f32, f64, i32 and i64 have";
 }
 
 StringRef kindOf(StringRef home) { return home.split(' ').first; }
@@ -173,8 +174,8 @@ static LogicalResult layoutRegions(ClassLayout &layout, const std::map<std::stri
       SmallVector<StringAttr> order;
       auto take = [&](StringAttr name) {
         auto it = layout.homes.find(name);
-        if (it != layout.homes.end() && kindOf(name.getValue()) == rule.kind && it->second.layered == layered &&
-            !llvm::is_contained(order, name))
+        if (it != layout.homes.end() && kindOf(name.getValue()) == rule.kind &&
+            it->second.layered == layered && !llvm::is_contained(order, name))
           order.push_back(name);
       };
       for (auto &group : groups)
@@ -210,9 +211,11 @@ static LogicalResult layoutRegions(ClassLayout &layout, const std::map<std::stri
     if (kind == "scalar" || llvm::any_of(kRules, [&](const RegionRule &r) { return r.kind == kind; }))
       continue;
     if (kind != "send" && kind != "recv" && kind != "input")
-      return layout.tasks.front()->emitOpError("home \"") << name.getValue() << "\" is of no kind that docs/contracts.md lists";
+      return layout.tasks.front()->emitOpError("home \"")
+             << name.getValue() << "\" is of no kind that docs/contracts.md lists";
     if (home.layered)
-      return layout.tasks.front()->emitOpError("home \"") << name.getValue() << "\" cannot be stacked over layers";
+      return layout.tasks.front()->emitOpError("home \"")
+             << name.getValue() << "\" cannot be stacked over layers";
     format::Region region;
     region.name = name.getValue().str();
     uint64_t one = alignUp(home.bytes);
@@ -246,7 +249,8 @@ FailureOr<ClassLayout> layoutClass(ModuleOp module, StringRef stage, int64_t mic
   for (Operation *op : layout.tasks) {
     auto task = cast<sched::TaskOp>(op);
     for (auto [name, argument] : llvm::zip(task.getInputs(), task.getBody().getArguments()))
-      if (failed(addHome(layout, cast<StringAttr>(name), argument.getType(), stackedCount(argument, false), task)))
+      if (failed(addHome(layout, cast<StringAttr>(name), argument.getType(), stackedCount(argument, false),
+                         task)))
         return failure();
     Operation *yield = task.getBody().front().getTerminator();
     for (auto [name, value] : llvm::zip(task.getOutputs(), yield->getOperands()))

@@ -9,8 +9,8 @@
 
 #include "dialects/place/Place.h"
 #include "dialects/sched/Sched.h"
-#include "runtime/format/plan.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/format/plan.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace hocket::allocate {
@@ -23,12 +23,12 @@ mlir::FailureOr<format::DType> dtypeOf(mlir::Type type, mlir::Operation *reportO
 /// A named buffer of the class (docs/contracts.md, "Homes").
 struct Home {
   std::string name;
-  mlir::Type type;      ///< of one layer's instance if layered
+  mlir::Type type; ///< of one layer's instance if layered
   bool layered = false;
   int64_t layers = 1;
   uint32_t region = 0;
-  uint64_t offset = 0;  ///< in the region (slot 0, layer 0)
-  uint64_t bytes = 0;   ///< of one instance
+  uint64_t offset = 0; ///< in the region (slot 0, layer 0)
+  uint64_t bytes = 0;  ///< of one instance
 };
 
 /// "grad layer.wq" is of kind "grad" and slotted homes share the slot number of

@@ -70,7 +70,9 @@ void Placement::merge(int a, int b) {
   table[b].parent = a;
 }
 
-void Placement::addCopy(Operation *before, Value from, int toNode) { pending.push_back({before, from, toNode}); }
+void Placement::addCopy(Operation *before, Value from, int toNode) {
+  pending.push_back({before, from, toNode});
+}
 
 /// Positions in text order; a repeat spans its body.
 void Placement::number(Block &block) {
@@ -152,7 +154,8 @@ LogicalResult Placement::stackHomes() {
         if (!home && use.getOwner() == taskYield)
           home = cast<StringAttr>(task.getOutputs()[use.getOperandNumber()]);
       if (!home) {
-        std::string name = ("temp " + task.getSymName() + " " + Twine(position[repeat].begin) + "." + Twine(r)).str();
+        std::string name =
+            ("temp " + task.getSymName() + " " + Twine(position[repeat].begin) + "." + Twine(r)).str();
         home = StringAttr::get(task.getContext(), name);
         auto tensor = cast<RankedTensorType>(result.getType());
         Home temp;
@@ -249,7 +252,8 @@ LogicalResult Placement::inPlace(Operation *op, Value result, Value operand) {
     if (own && !clobber) {
       clobber = true;
       for (OpOperand &use : operand.getUses())
-        if (use.getOwner() != op && use.getOwner()->getBlock() == op->getBlock() && op->isBeforeInBlock(use.getOwner()))
+        if (use.getOwner() != op && use.getOwner()->getBlock() == op->getBlock() &&
+            op->isBeforeInBlock(use.getOwner()))
           clobber = false;
     }
   }
@@ -267,7 +271,8 @@ LogicalResult Placement::coalesce() {
   for (Operation *op : ops) {
     if (auto launch = dyn_cast<sched::LaunchOp>(op)) {
       for (size_t p = 0; p + 1 < launch.getInplace().size(); p += 2)
-        if (failed(inPlace(op, launch.getResults()[launch.getInplace()[p]], launch.getInputs()[launch.getInplace()[p + 1]])))
+        if (failed(inPlace(op, launch.getResults()[launch.getInplace()[p]],
+                           launch.getInputs()[launch.getInplace()[p + 1]])))
           return failure();
     } else if (auto gemm = dyn_cast<sched::GemmOp>(op)) {
       if (gemm.getC() && failed(inPlace(op, gemm.getResult(), gemm.getC())))
@@ -293,7 +298,8 @@ LogicalResult Placement::groups() {
     if (fixed == collective.getResults().size())
       continue; // templates.cpp checks that the homes are adjacent
     if (fixed)
-      return collective.emitOpError("mixes values that have a home with values that have none in one message");
+      return collective.emitOpError(
+          "mixes values that have a home with values that have none in one message");
     blocks.push_back({});
     for (Value result : collective.getResults()) {
       int node = find(nodes[result]);
@@ -330,13 +336,15 @@ LogicalResult Placement::yields() {
     if (auto repeat = dyn_cast<sched::RepeatOp>(op)) {
       Operation *yield = repeat.getBody().front().getTerminator();
       for (unsigned r = repeat.getCarries(); r < repeat.getResults().size(); ++r)
-        want(yield->getOperand(r), Spot{table[find(nodes[repeat.getResults()[r]])].fixed->home, true, 0}, yield);
+        want(yield->getOperand(r), Spot{table[find(nodes[repeat.getResults()[r]])].fixed->home, true, 0},
+             yield);
     }
   Operation *yield = task.getBody().front().getTerminator();
   for (auto [name, v] : llvm::zip(task.getOutputs(), yield->getOperands())) {
     if (!isMemory(v))
       return yield->emitOpError("yields a value that is no tensor");
-    if (kindOf(cast<StringAttr>(name).getValue()) == "scalar" || kindOf(cast<StringAttr>(name).getValue()) == "input")
+    if (kindOf(cast<StringAttr>(name).getValue()) == "scalar" ||
+        kindOf(cast<StringAttr>(name).getValue()) == "input")
       return yield->emitOpError("writes ") << name << ", which tasks only read";
     want(v, Spot{cast<StringAttr>(name), false, 0}, yield);
   }
@@ -348,8 +356,8 @@ void Placement::carries(sched::RepeatOp repeat) {
   Operation *yield = repeat.getBody().front().getTerminator();
   const Interval span = position[repeat];
   for (unsigned c = 0; c < repeat.getCarries(); ++c) {
-    Value argument = repeat.getBody().getArgument(c), init = repeat.getInputs()[c], next = yield->getOperand(c),
-          result = repeat.getResults()[c];
+    Value argument = repeat.getBody().getArgument(c), init = repeat.getInputs()[c],
+          next = yield->getOperand(c), result = repeat.getResults()[c];
     if (!isMemory(argument))
       continue;
     int a = nodes[argument];
@@ -427,7 +435,8 @@ uint64_t Placement::colour(std::function<FailureOr<uint64_t>(Operation *)> scrat
   std::vector<size_t> order(items.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return items[a].bytes > items[b].bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return items[a].bytes > items[b].bytes; });
   auto meets = [](const Item &a, const Item &b) {
     for (Interval x : a.lives)
       for (Interval y : b.lives)

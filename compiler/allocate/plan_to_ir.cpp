@@ -63,14 +63,15 @@ void Writer::tables(const llvm::MapVector<StringAttr, kernels::InitSpec> &initKe
   }
   plan::MeshOp::create(b, loc, b.getStrArrayAttr(names), ints(sizes), ints(strides));
   for (const format::Communicator &c : p.communicators)
-    plan::CommOp::create(b, loc, b.getStringAttr("comm." + c.name), ints(c.axes), c.pair ? b.getUnitAttr() : UnitAttr(),
-                         b.getI64IntegerAttr(c.order));
+    plan::CommOp::create(b, loc, b.getStringAttr("comm." + c.name), ints(c.axes),
+                         c.pair ? b.getUnitAttr() : UnitAttr(), b.getI64IntegerAttr(c.order));
   for (const format::Affine &a : p.affines)
-    plan::AffineOp::create(b, loc, ints(a.coordinate), b.getI64IntegerAttr(a.layer), b.getI64IntegerAttr(a.micro),
-                           b.getI64IntegerAttr(a.constant));
+    plan::AffineOp::create(b, loc, ints(a.coordinate), b.getI64IntegerAttr(a.layer),
+                           b.getI64IntegerAttr(a.micro), b.getI64IntegerAttr(a.constant));
   static const char *scalarNames[] = {"lr", "c1", "c2", "seed"};
   for (const format::Scalar &s : p.scalars)
-    plan::ScalarOp::create(b, loc, b.getStringAttr(scalarNames[size_t(s.kind)]), TypeAttr::get(type(s.dtype)));
+    plan::ScalarOp::create(b, loc, b.getStringAttr(scalarNames[size_t(s.kind)]),
+                           TypeAttr::get(type(s.dtype)));
   for (const format::Kernel &k : p.kernels) {
     SmallVector<int64_t> access, bytes;
     for (const format::KernelArg &a : k.args) {
@@ -81,19 +82,23 @@ void Writer::tables(const llvm::MapVector<StringAttr, kernels::InitSpec> &initKe
     auto it = initKernels.find(b.getStringAttr(k.symbol));
     if (it != initKernels.end()) {
       const kernels::InitSpec &s = it->second;
-      init = b.getDictionaryAttr({b.getNamedAttr("kind", b.getStringAttr(s.kind)), b.getNamedAttr("std", b.getF64FloatAttr(s.std)),
-                                  b.getNamedAttr("type", TypeAttr::get(s.type)), b.getNamedAttr("local", ints(s.local)),
-                                  b.getNamedAttr("global", ints(s.global)), b.getNamedAttr("key", b.getI64IntegerAttr(int64_t(s.key))),
-                                  b.getNamedAttr("padded", ints(s.padded))});
+      init = b.getDictionaryAttr(
+          {b.getNamedAttr("kind", b.getStringAttr(s.kind)), b.getNamedAttr("std", b.getF64FloatAttr(s.std)),
+           b.getNamedAttr("type", TypeAttr::get(s.type)), b.getNamedAttr("local", ints(s.local)),
+           b.getNamedAttr("global", ints(s.global)),
+           b.getNamedAttr("key", b.getI64IntegerAttr(int64_t(s.key))),
+           b.getNamedAttr("padded", ints(s.padded))});
     }
-    plan::KernelOp::create(b, loc, b.getStringAttr("plan." + k.symbol), ints(access), ints(bytes), b.getI64IntegerAttr(k.work),
-                           b.getF64FloatAttr(k.flops), b.getF64FloatAttr(k.memoryBytes), init);
+    plan::KernelOp::create(b, loc, b.getStringAttr("plan." + k.symbol), ints(access), ints(bytes),
+                           b.getI64IntegerAttr(k.work), b.getF64FloatAttr(k.flops),
+                           b.getF64FloatAttr(k.memoryBytes), init);
   }
   for (auto [i, g] : llvm::enumerate(p.gemms))
-    plan::GemmEntryOp::create(b, loc, b.getStringAttr(gemmName(i)), b.getI64IntegerAttr(g.m), b.getI64IntegerAttr(g.n),
-                              b.getI64IntegerAttr(g.k), b.getBoolAttr(g.transposeA), b.getBoolAttr(g.transposeB),
-                              b.getBoolAttr(g.accumulate), ints(ArrayRef{g.lda, g.ldb, g.ldc}), TypeAttr::get(type(g.dtype)),
-                              b.getI64IntegerAttr(int64_t(g.scratchBytes)), b.getStringAttr(g.symbol), b.getI64IntegerAttr(g.work));
+    plan::GemmEntryOp::create(
+        b, loc, b.getStringAttr(gemmName(i)), b.getI64IntegerAttr(g.m), b.getI64IntegerAttr(g.n),
+        b.getI64IntegerAttr(g.k), b.getBoolAttr(g.transposeA), b.getBoolAttr(g.transposeB),
+        b.getBoolAttr(g.accumulate), ints(ArrayRef{g.lda, g.ldb, g.ldc}), TypeAttr::get(type(g.dtype)),
+        b.getI64IntegerAttr(int64_t(g.scratchBytes)), b.getStringAttr(g.symbol), b.getI64IntegerAttr(g.work));
 }
 
 void Writer::instr(const format::ClassProgram &c, const format::Instr &i) {
@@ -113,8 +118,8 @@ void Writer::instr(const format::ClassProgram &c, const format::Instr &i) {
     plan::GemmOp::create(b, loc, s, symbol(gemmName(i.index)), args, name);
     break;
   case format::Op::Collective:
-    plan::CollectiveOp::create(b, loc, s, comm(), b.getI64IntegerAttr(i.arg), TypeAttr::get(type(format::DType(i.flags))), args,
-                               bytes, name);
+    plan::CollectiveOp::create(b, loc, s, comm(), b.getI64IntegerAttr(i.arg),
+                               TypeAttr::get(type(format::DType(i.flags))), args, bytes, name);
     break;
   case format::Op::Send:
     plan::SendOp::create(b, loc, s, comm(), b.getI64IntegerAttr(i.arg), args, bytes, name);
@@ -155,7 +160,8 @@ uint32_t Writer::instrs(const format::ClassProgram &c, uint32_t first, uint32_t 
       instr(c, in);
       continue;
     }
-    auto repeat = plan::RepeatOp::create(b, loc, b.getI64IntegerAttr(in.from), b.getI64IntegerAttr(in.to), b.getI64IntegerAttr(in.step));
+    auto repeat = plan::RepeatOp::create(b, loc, b.getI64IntegerAttr(in.from), b.getI64IntegerAttr(in.to),
+                                         b.getI64IntegerAttr(in.step));
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&repeat.getBody());
     instrs(c, i + 1, in.arg);
@@ -167,14 +173,16 @@ uint32_t Writer::instrs(const format::ClassProgram &c, uint32_t first, uint32_t 
 void Writer::classes() {
   for (const format::ClassProgram &c : p.classes) {
     SmallVector<StringRef> streams(c.streams.begin(), c.streams.end());
-    auto op = plan::ClassOp::create(b, loc, b.getStringAttr("class." + c.name), ints(c.first), ints(c.last), b.getStrArrayAttr(streams),
-                                    b.getI64IntegerAttr(c.events), ints(c.firstUse), b.getI64IntegerAttr(int64_t(c.arenaBytes)));
+    auto op = plan::ClassOp::create(b, loc, b.getStringAttr("class." + c.name), ints(c.first), ints(c.last),
+                                    b.getStrArrayAttr(streams), b.getI64IntegerAttr(c.events),
+                                    ints(c.firstUse), b.getI64IntegerAttr(int64_t(c.arenaBytes)));
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&op.getBody());
     auto n = [&](uint64_t v) { return b.getI64IntegerAttr(int64_t(v)); };
     for (const format::Region &r : c.regions)
-      plan::RegionOp::create(b, loc, b.getStringAttr(r.name), n(uint64_t(r.kind)), n(r.offset), n(r.bytes), n(r.slots), n(r.slotStride),
-                             n(r.layers), n(r.layerStride), n(r.micros), n(r.microStride));
+      plan::RegionOp::create(b, loc, b.getStringAttr(r.name), n(uint64_t(r.kind)), n(r.offset), n(r.bytes),
+                             n(r.slots), n(r.slotStride), n(r.layers), n(r.layerStride), n(r.micros),
+                             n(r.microStride));
     for (const format::Template &t : c.templates) {
       auto top = plan::TemplateOp::create(b, loc, b.getStringAttr(t.name));
       OpBuilder::InsertionGuard inner(b);
@@ -205,20 +213,24 @@ void Writer::data() {
       global.push_back(int64_t(d.global));
       axes.push_back(ints(d.axes));
     }
-    plan::ParamOp::create(b, loc, in(q.classIndex), b.getStringAttr(q.id), b.getStringAttr(q.name), b.getStringAttr(q.layout),
-                          ints(ArrayRef<uint32_t>{q.partDim, q.partIndex, q.partCount}), b.getStringAttr(dims), ints(local),
-                          ints(global), b.getArrayAttr(axes), TypeAttr::get(type(q.dtype)), b.getBoolAttr(q.stacked),
-                          ints(ArrayRef<uint32_t>{q.layerBegin, q.layerEnd}), b.getBoolAttr(q.owner), at(q.value), at(q.gradient),
-                          at(q.moment1), at(q.moment2));
+    plan::ParamOp::create(
+        b, loc, in(q.classIndex), b.getStringAttr(q.id), b.getStringAttr(q.name), b.getStringAttr(q.layout),
+        ints(ArrayRef<uint32_t>{q.partDim, q.partIndex, q.partCount}), b.getStringAttr(dims), ints(local),
+        ints(global), b.getArrayAttr(axes), TypeAttr::get(type(q.dtype)), b.getBoolAttr(q.stacked),
+        ints(ArrayRef<uint32_t>{q.layerBegin, q.layerEnd}), b.getBoolAttr(q.owner), at(q.value),
+        at(q.gradient), at(q.moment1), at(q.moment2));
   }
   for (const format::Input &i : p.inputs)
-    plan::InputOp::create(b, loc, in(i.classIndex), b.getStringAttr(i.kind == format::InputKind::Tokens ? "tokens" : "labels"),
+    plan::InputOp::create(b, loc, in(i.classIndex),
+                          b.getStringAttr(i.kind == format::InputKind::Tokens ? "tokens" : "labels"),
                           b.getI64IntegerAttr(i.rows), ints(i.axes), at(i.at));
   for (const format::Metric &m : p.metrics)
-    plan::MetricEntryOp::create(b, loc, b.getStringAttr(m.name), in(m.classIndex), TypeAttr::get(type(m.dtype)));
+    plan::MetricEntryOp::create(b, loc, b.getStringAttr(m.name), in(m.classIndex),
+                                TypeAttr::get(type(m.dtype)));
 }
 
-void planToIR(const format::Plan &plan, const llvm::MapVector<StringAttr, kernels::InitSpec> &initKernels, ModuleOp module) {
+void planToIR(const format::Plan &plan, const llvm::MapVector<StringAttr, kernels::InitSpec> &initKernels,
+              ModuleOp module) {
   Writer writer(plan, module);
   writer.tables(initKernels);
   writer.classes();

@@ -7,7 +7,7 @@
 namespace hocket::allocate {
 
 /// Appends one op per record of `plan` to the module (emit/plan_from_ir reads them back).
-void planToIR(const format::Plan &plan, const llvm::MapVector<mlir::StringAttr, kernels::InitSpec> &initKernels,
-              mlir::ModuleOp module);
+void planToIR(const format::Plan &plan,
+              const llvm::MapVector<mlir::StringAttr, kernels::InitSpec> &initKernels, mlir::ModuleOp module);
 
 } // namespace hocket::allocate

@@ -55,10 +55,11 @@ uint32_t Tables::affine(const format::Affine &affine) {
 }
 
 FailureOr<uint32_t> Tables::scalar(StringRef kind, format::DType dtype, Operation *reportOn) {
-  static const std::pair<StringRef, format::ScalarKind> kinds[] = {{"lr", format::ScalarKind::LearningRate},
-                                                                   {"c1", format::ScalarKind::BiasCorrection1},
-                                                                   {"c2", format::ScalarKind::BiasCorrection2},
-                                                                   {"seed", format::ScalarKind::Seed}};
+  static const std::pair<StringRef, format::ScalarKind> kinds[] = {
+      {"lr", format::ScalarKind::LearningRate},
+      {"c1", format::ScalarKind::BiasCorrection1},
+      {"c2", format::ScalarKind::BiasCorrection2},
+      {"seed", format::ScalarKind::Seed}};
   for (auto [name, value] : kinds) {
     if (name != kind)
       continue;
@@ -101,9 +102,10 @@ FailureOr<const kernels::KernelDesc *> Tables::describe(StringRef symbol, Operat
 FailureOr<uint32_t> Tables::gemm(sched::GemmOp op) {
   Type element = getElementTypeOrSelf(op.getA().getType());
   bool accumulate = bool(op.getC());
-  std::string key = (Twine(op.getM()) + "x" + Twine(op.getN()) + "x" + Twine(op.getK()) + (op.getTa() ? "t" : "n") +
-                     (op.getTb() ? "t" : "n") + (accumulate ? "+" : "") + (element.isF64() ? "d" : "s"))
-                        .str();
+  std::string key =
+      (Twine(op.getM()) + "x" + Twine(op.getN()) + "x" + Twine(op.getK()) + (op.getTa() ? "t" : "n") +
+       (op.getTb() ? "t" : "n") + (accumulate ? "+" : "") + (element.isF64() ? "d" : "s"))
+          .str();
   auto it = gemmIndex.find(key);
   if (it != gemmIndex.end())
     return it->second;

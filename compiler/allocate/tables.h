@@ -26,7 +26,8 @@ public:
   /// The facts of `sched.kernel @symbol`.
   mlir::FailureOr<const kernels::KernelDesc *> describe(llvm::StringRef symbol, mlir::Operation *reportOn);
   /// Coordinate on axes, flattened major to minor, times `times`.
-  mlir::FailureOr<format::Affine> coordinate(mlir::ArrayAttr axes, int64_t times, mlir::Operation *reportOn) const;
+  mlir::FailureOr<format::Affine> coordinate(mlir::ArrayAttr axes, int64_t times,
+                                             mlir::Operation *reportOn) const;
 
   format::Plan &plan;
 

@@ -119,7 +119,8 @@ void TaskTemplate::emitCopies(Operation *before) {
     FailureOr<format::Operand> from = operand(copy.from, before);
     const Spot &to = copy.to;
     format::Operand target =
-        to.home ? build.at(*build.layout.find(to.home), to.slice, slotPosition(to.home.getValue())) : scratch(to.offset);
+        to.home ? build.at(*build.layout.find(to.home), to.slice, slotPosition(to.home.getValue()))
+                : scratch(to.offset);
     format::Instr instr;
     instr.op = format::Op::Copy;
     instr.stream = build.stream("compute");
@@ -135,7 +136,8 @@ LogicalResult TaskTemplate::emitLaunch(sched::LaunchOp op) {
     return failure();
   kernels::KernelDesc entry = **desc;
   SmallVector<format::Operand> operands;
-  for (Value v : llvm::concat<Value>(SmallVector<Value>(op.getInputs()), SmallVector<Value>(op.getResults()))) {
+  for (Value v :
+       llvm::concat<Value>(SmallVector<Value>(op.getInputs()), SmallVector<Value>(op.getResults()))) {
     FailureOr<format::Operand> at = operand(v, op);
     if (failed(at))
       return failure();
@@ -184,7 +186,8 @@ LogicalResult TaskTemplate::emitCollective(sched::CollectiveOp op) {
   FailureOr<format::DType> dtype = dtypeOf(op.getInputs().front().getType(), op);
   if (failed(comm) || failed(dtype))
     return failure();
-  FailureOr<format::Operand> first = operand(op.getResults().front(), op), last = operand(op.getResults().back(), op);
+  FailureOr<format::Operand> first = operand(op.getResults().front(), op),
+                             last = operand(op.getResults().back(), op);
   if (failed(first) || failed(last))
     return failure();
   if (first->index != last->index || first->flags != last->flags || last->offset < first->offset)

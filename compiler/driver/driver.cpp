@@ -54,16 +54,19 @@ int Compilation::answer() {
 /// The strategy, or its micro-batch, where the user left them open.
 bool Compilation::chooseMissing() {
   if (!inputs.strategy || inputs.strategy->microBatch == 0) {
-    Choice choice = inputs.strategy ? chooseMicroBatch(inputs.model, inputs.cluster, inputs.job, *inputs.strategy)
-                                    : chooseStrategy(inputs.model, inputs.cluster, inputs.job, inputs.microBatch.value_or(0));
+    Choice choice =
+        inputs.strategy
+            ? chooseMicroBatch(inputs.model, inputs.cluster, inputs.job, *inputs.strategy)
+            : chooseStrategy(inputs.model, inputs.cluster, inputs.job, inputs.microBatch.value_or(0));
     if (choice.best) {
       inputs.strategy = choice.best;
     } else if (choice.closest) {
       // Nothing fits by the closed form; the allocator says by how much.
       inputs.strategy = choice.closest;
     } else {
-      diags.error("no legal strategy for " + inputs.model.name + " on " + Twine(inputs.cluster.ranks()) + " devices with batch " +
-                  Twine(inputs.job.globalBatch) + ": tensor must divide the heads, pipeline the layers, data the batch");
+      diags.error("no legal strategy for " + inputs.model.name + " on " + Twine(inputs.cluster.ranks()) +
+                  " devices with batch " + Twine(inputs.job.globalBatch) +
+                  ": tensor must divide the heads, pipeline the layers, data the batch");
       return false;
     }
   }
@@ -94,10 +97,12 @@ bool Compilation::startModule() {
 }
 
 bool Compilation::phases() {
-  Phase last = request.stopAfter == Phase::None ? Phase::Allocate : std::min(request.stopAfter, Phase::Allocate);
+  Phase last =
+      request.stopAfter == Phase::None ? Phase::Allocate : std::min(request.stopAfter, Phase::Allocate);
   Phase first = request.startFrom == Phase::None ? Phase::Differentiate : request.startFrom;
   for (int p = int(first); p <= int(last); ++p) {
-    MlirDiagnosticBridge bridge(&context, diags, request.startFrom != Phase::None ? kExitBadInput : kExitInternal);
+    MlirDiagnosticBridge bridge(&context, diags,
+                                request.startFrom != Phase::None ? kExitBadInput : kExitInternal);
     mlir::PassManager passes(&context);
     addPhase(passes, Phase(p), inputs, diags);
     if (mlir::failed(passes.run(*module))) {
@@ -113,8 +118,8 @@ bool Compilation::write(StringRef bytes) {
   std::string path = request.output.empty() ? "-" : outputPath(request);
   if (!writeOutput(path, bytes, diags))
     return false;
-  return !request.depfile ||
-         writeDepfile(request.depfilePath.empty() ? path + ".d" : request.depfilePath, path, diags.filesRead(), diags);
+  return !request.depfile || writeDepfile(request.depfilePath.empty() ? path + ".d" : request.depfilePath,
+                                          path, diags.filesRead(), diags);
 }
 
 bool Compilation::printModule() {
@@ -127,13 +132,15 @@ bool Compilation::printModule() {
 
 bool Compilation::emit() {
   uint64_t usable = uint64_t(usableBytes(inputs.cluster, inputs.job));
-  MlirDiagnosticBridge bridge(&context, diags, request.startFrom != Phase::None ? kExitBadInput : kExitInternal);
+  MlirDiagnosticBridge bridge(&context, diags,
+                              request.startFrom != Phase::None ? kExitBadInput : kExitInternal);
   std::optional<format::Plan> plan = emitPlan(*module, inputs, cost, diags);
   if (!plan)
     return false;
   for (size_t c = 0; c < plan->classes.size(); ++c)
     if (plan->classes[c].arenaBytes > usable) {
-      explainDeficit(diags, inputs, plan->summaries[c].memory, plan->classes[c].arenaBytes, usable, plan->classes[c].name);
+      explainDeficit(diags, inputs, plan->summaries[c].memory, plan->classes[c].arenaBytes, usable,
+                     plan->classes[c].name);
       return false;
     }
   std::vector<uint8_t> bytes = format::write(*plan);

@@ -86,7 +86,8 @@ std::vector<format::MemoryTerm> memoryTerms(const format::ClassProgram &program)
   return terms;
 }
 
-std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &in, const Cost &cost, Diagnostics &diags) {
+std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &in, const Cost &cost,
+                                     Diagnostics &diags) {
   mlir::FailureOr<format::Plan> read = emit::planFromIR(module);
   if (mlir::failed(read))
     return std::nullopt;

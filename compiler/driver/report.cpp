@@ -58,8 +58,8 @@ std::string meshLine(const Strategy &s) {
   return text.empty() ? "one device" : text;
 }
 
-void printJson(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, const Cost &cost, uint64_t usable,
-               uint64_t fileBytes, StringRef path) {
+void printJson(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, const Cost &cost,
+               uint64_t usable, uint64_t fileBytes, StringRef path) {
   json::OStream j(os, 2);
   j.object([&] {
     j.attribute("format_version", "1.0");
@@ -104,25 +104,27 @@ void printJson(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, 
 
 } // namespace
 
-void printPlan(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, const Cost &cost, uint64_t usable,
-               uint64_t fileBytes, StringRef path, bool json) {
+void printPlan(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, const Cost &cost,
+               uint64_t usable, uint64_t fileBytes, StringRef path, bool json) {
   if (json)
     return printJson(os, plan, in, cost, usable, fileBytes, path);
   const Strategy &s = *in.strategy;
-  os << plan.modelName << "  " << countText(plan.parameters) << " parameters · " << countText(plan.ranks()) << " "
-     << in.cluster.device.name << " · sequence " << countText(plan.sequence) << " · batch " << countText(plan.globalBatch) << " ("
-     << countText(uint64_t(plan.globalBatch) * plan.sequence) << " tokens) · "
-     << (plan.dtype == format::DType::F64 ? "f64" : "f32") << "\n";
+  os << plan.modelName << "  " << countText(plan.parameters) << " parameters · " << countText(plan.ranks())
+     << " " << in.cluster.device.name << " · sequence " << countText(plan.sequence) << " · batch "
+     << countText(plan.globalBatch) << " (" << countText(uint64_t(plan.globalBatch) * plan.sequence)
+     << " tokens) · " << (plan.dtype == format::DType::F64 ? "f64" : "f32") << "\n";
   os << "strategy  " << meshLine(s);
   if (s.pipeline > 1)
     os << " · " << name(s.schedule);
-  os << " · " << countText(plan.microBatches) << " micro-batch" << (plan.microBatches == 1 ? "" : "es") << " of " << s.microBatch
-     << "\n";
-  os << "step      " << secondsText(cost.seconds) << " predicted (closed form, uncalibrated: no measurement of this device)\n";
+  os << " · " << countText(plan.microBatches) << " micro-batch" << (plan.microBatches == 1 ? "" : "es")
+     << " of " << s.microBatch << "\n";
+  os << "step      " << secondsText(cost.seconds)
+     << " predicted (closed form, uncalibrated: no measurement of this device)\n";
   size_t index;
   const format::ClassProgram &worst = fullest(plan, index);
-  os << "memory    " << bytesText(double(worst.arenaBytes)) << " of " << bytesText(double(usable)) << " on the fullest ("
-     << worst.name << ") · fits, " << llvm::format("%.0f", 100.0 * (1 - double(worst.arenaBytes) / double(usable))) << " % free · "
+  os << "memory    " << bytesText(double(worst.arenaBytes)) << " of " << bytesText(double(usable))
+     << " on the fullest (" << worst.name << ") · fits, "
+     << llvm::format("%.0f", 100.0 * (1 - double(worst.arenaBytes) / double(usable))) << " % free · "
      << countText(worst.arenaBytes) << " bytes\n          ";
   ListSeparator separator(" · ");
   for (const format::MemoryTerm &t : plan.summaries[index].memory)
@@ -132,15 +134,16 @@ void printPlan(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, 
     os << "wrote     " << path << " (" << countText(fileBytes) << " bytes)\n";
 }
 
-void explainDeficit(Diagnostics &diags, const PlanInputs &in, ArrayRef<format::MemoryTerm> terms, uint64_t need, uint64_t usable,
-                    StringRef stage) {
+void explainDeficit(Diagnostics &diags, const PlanInputs &in, ArrayRef<format::MemoryTerm> terms,
+                    uint64_t need, uint64_t usable, StringRef stage) {
   std::string breakdown;
   for (const format::MemoryTerm &t : terms)
     breakdown += (breakdown.empty() ? "" : " · ") + t.name + " " + bytesText(double(t.bytes));
   const Strategy &s = *in.strategy;
-  auto b = diags.error("no plan: " + in.model.name + " does not fit with " + meshText(s) + ": " + stage + " needs " +
-                           countText(need) + " bytes (" + bytesText(double(need)) + "), a device has " + countText(usable) +
-                           "; " + countText(need - usable) + " bytes (" + bytesText(double(need - usable)) + ") too many",
+  auto b = diags.error("no plan: " + in.model.name + " does not fit with " + meshText(s) + ": " + stage +
+                           " needs " + countText(need) + " bytes (" + bytesText(double(need)) +
+                           "), a device has " + countText(usable) + "; " + countText(need - usable) +
+                           " bytes (" + bytesText(double(need - usable)) + ") too many",
                        kExitNo);
   b.note(breakdown);
   std::string help;

@@ -38,7 +38,8 @@ private:
     format::Operand o;
     o.kind = format::OperandKind(a.getKind());
     o.index = uint16_t(a.getIndex());
-    o.flags = uint8_t(a.getSlot() & format::kSlotMask) | (a.getLayered() ? format::kLayered : 0) | (a.getMicro() ? format::kMicro : 0);
+    o.flags = uint8_t(a.getSlot() & format::kSlotMask) | (a.getLayered() ? format::kLayered : 0) |
+              (a.getMicro() ? format::kMicro : 0);
     o.offset = a.getOffset();
     return o;
   }
@@ -71,11 +72,17 @@ LogicalResult Reader::tables() {
     p.communicators.push_back(c);
   }
   for (auto affine : module.getOps<plan::AffineOp>())
-    p.affines.push_back({std::vector<int64_t>(affine.getCoordinate().begin(), affine.getCoordinate().end()), int64_t(affine.getLayer()),
-                         int64_t(affine.getMicro()), int64_t(affine.getConstant())});
+    p.affines.push_back({std::vector<int64_t>(affine.getCoordinate().begin(), affine.getCoordinate().end()),
+                         int64_t(affine.getLayer()), int64_t(affine.getMicro()),
+                         int64_t(affine.getConstant())});
   for (auto scalar : module.getOps<plan::ScalarOp>()) {
     FailureOr<format::DType> type = dtype(scalar.getType(), scalar);
-    auto kind = llvm::StringSwitch<int>(scalar.getKind()).Case("lr", 0).Case("c1", 1).Case("c2", 2).Case("seed", 3).Default(-1);
+    auto kind = llvm::StringSwitch<int>(scalar.getKind())
+                    .Case("lr", 0)
+                    .Case("c1", 1)
+                    .Case("c2", 2)
+                    .Case("seed", 3)
+                    .Default(-1);
     if (failed(type) || kind < 0)
       return scalar.emitOpError("kind \"") << scalar.getKind() << "\" is none of lr, c1, c2, seed";
     p.scalars.push_back({format::ScalarKind(kind), *type});
@@ -221,8 +228,9 @@ LogicalResult Reader::readClass(plan::ClassOp op) {
   c.arenaBytes = op.getArena();
   for (Operation &inner : op.getBody().front()) {
     if (auto r = dyn_cast<plan::RegionOp>(inner)) {
-      c.regions.push_back({r.getName().str(), format::RegionKind(r.getKind()), r.getOffset(), r.getBytes(), uint32_t(r.getSlots()),
-                           r.getSlotStride(), uint32_t(r.getLayers()), r.getLayerStride(), uint32_t(r.getMicros()), r.getMicroStride()});
+      c.regions.push_back({r.getName().str(), format::RegionKind(r.getKind()), r.getOffset(), r.getBytes(),
+                           uint32_t(r.getSlots()), r.getSlotStride(), uint32_t(r.getLayers()),
+                           r.getLayerStride(), uint32_t(r.getMicros()), r.getMicroStride()});
     } else if (auto t = dyn_cast<plan::TemplateOp>(inner)) {
       uint32_t first = c.instrs.size();
       if (failed(readBlock(t.getBody().front(), c)))
@@ -232,7 +240,10 @@ LogicalResult Reader::readClass(plan::ClassOp op) {
       auto &list = l.getTable() == "init" ? c.init : l.getTable() == "step" ? c.step : c.eval;
       ArrayRef<int64_t> e = l.getEntries();
       for (size_t i = 0; i + 5 < e.size(); i += 6)
-        list.push_back({uint16_t(e[i]), 0, uint32_t(e[i + 1]), {uint16_t(e[i + 2]), uint16_t(e[i + 3]), uint16_t(e[i + 4]), uint16_t(e[i + 5])}});
+        list.push_back({uint16_t(e[i]),
+                        0,
+                        uint32_t(e[i + 1]),
+                        {uint16_t(e[i + 2]), uint16_t(e[i + 3]), uint16_t(e[i + 4]), uint16_t(e[i + 5])}});
     }
   }
   p.classes.push_back(std::move(c));
@@ -246,9 +257,10 @@ LogicalResult Reader::readData() {
     if (failed(in) || failed(type))
       return failure();
     size_t n = q.getDims().size();
-    if (q.getLocal().size() != n || q.getGlobal().size() != n || q.getAxes().size() != n || q.getPart().size() != 3 ||
-        q.getLayers().size() != 2)
-      return q.emitOpError("has ") << n << " letters; local, global and axes must have as many, part three, layers two";
+    if (q.getLocal().size() != n || q.getGlobal().size() != n || q.getAxes().size() != n ||
+        q.getPart().size() != 3 || q.getLayers().size() != 2)
+      return q.emitOpError("has ")
+             << n << " letters; local, global and axes must have as many, part three, layers two";
     format::Param e;
     e.name = q.getCheckpoint().str();
     e.id = q.getName().str();

@@ -1,5 +1,7 @@
 #include "compiler/place/cut.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace hocket {
@@ -527,6 +529,24 @@ LogicalResult StepCut::nameHomes() {
     for (Value o : update->getOperands())
       if (o.getDefiningOp() && !isFree(o) && o.getType() == fresh.getType())
         trace(o, "grad " + argumentName(p));
+  }
+  // A tied parameter has a gradient from each use. Uses of one stage accumulate apart ("grad emb",
+  // "grad emb.1"); the update adds them.
+  std::map<std::pair<std::string, int>, int> seen;
+  for (Operation &op : step.getBody().front()) {
+    if (!isTimeReduce(&op))
+      continue;
+    for (Value v : op.getResults()) {
+      auto it = home.find(v);
+      if (it == home.end() || !StringRef(it->second).starts_with("grad "))
+        continue;
+      Location where = at.lookup(v);
+      if (where.kind != Location::At && stages > 1)
+        continue;
+      int number = seen[{it->second, where.stage}]++;
+      if (number > 0)
+        it->second += "." + std::to_string(number);
+    }
   }
   // After the gradients, so that a result is never taken for one.
   SmallVector<BlockArgument> all(params);

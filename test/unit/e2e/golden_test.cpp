@@ -37,7 +37,8 @@ TEST_P(Golden, OneRankF64) {
   std::optional<format::Plan> plan = planOf({.model = model});
   ASSERT_TRUE(plan);
   Trained run = train(*plan, model, 10, {1, 2, 10});
-  std::vector<double> losses = readNumbers(folder + "/losses.txt"), norms = readNumbers(folder + "/norms.txt");
+  std::vector<double> losses = readNumbers(folder + "/losses.txt"),
+                      norms = readNumbers(folder + "/norms.txt");
   ASSERT_EQ(losses.size(), 10u);
   for (int i = 0; i < 10; ++i) {
     EXPECT_LE(std::fabs(run.losses[i] - losses[i]) / losses[i], 1e-10) << "loss of step " << i + 1;
@@ -49,7 +50,8 @@ TEST_P(Golden, OneRankF64) {
   auto [e, name] = worst(run.gradients, gradients, floor);
   EXPECT_LE(e, 1e-10) << name;
   for (int step : {1, 2, 10}) {
-    auto [error, tensor] = worst(run.weights[step], readTensors(folder + "/step" + std::to_string(step) + ".safetensors"), floor);
+    auto [error, tensor] = worst(
+        run.weights[step], readTensors(folder + "/step" + std::to_string(step) + ".safetensors"), floor);
     EXPECT_LE(error, 1e-10) << tensor << " after step " << step;
   }
 }
@@ -71,7 +73,8 @@ TEST_P(Golden, ValidationLossOverTheWholeTail) {
   exec::Session session(*plan, {});
   session.initialize();
   session.load(folder + "/init");
-  data::Tokens text(folder + "/data.bin", data::TokenType::U8, {plan->globalBatch, plan->sequence, plan->vocabulary});
+  data::Tokens text(folder + "/data.bin", data::TokenType::U8,
+                    {plan->globalBatch, plan->sequence, plan->vocabulary});
   std::vector<double> expected = readNumbers(folder + "/validation.txt");
   ASSERT_EQ(expected.size(), 2u);
   EXPECT_NEAR(session.evaluate(text), expected[0], 1e-10 * expected[0]);

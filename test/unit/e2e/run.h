@@ -15,18 +15,21 @@ namespace hocket::test {
 using TensorMap = std::map<std::string, std::vector<double>>;
 
 struct Case {
-  std::string model = "gpt2"; ///< folder under test/golden
+  std::string model = "gpt2";                          ///< folder under test/golden
   std::string strategy = "data=1,tensor=1,pipeline=1"; ///< mesh, or the path of a strategy.toml
   std::string dtype = "f64";
   int64_t globalBatch = 4, microBatch = 4;
+  std::string job; ///< job.toml; the golden model's own when empty
 };
 
-inline std::string goldenFolder(const std::string &model) { return std::string(HOCKET_SOURCE_DIR) + "/test/golden/" + model; }
+inline std::string goldenFolder(const std::string &model) {
+  return std::string(HOCKET_SOURCE_DIR) + "/test/golden/" + model;
+}
 
 /// The plan of a case on 16 CPU devices; a failed expectation and nothing if there is none.
 inline std::optional<format::Plan> planOf(const Case &c) {
   PlanRequest request;
-  request.job = goldenFolder(c.model) + "/job.toml";
+  request.job = c.job.empty() ? goldenFolder(c.model) + "/job.toml" : c.job;
   request.model = goldenFolder(c.model);
   request.cluster = std::string(HOCKET_SOURCE_DIR) + "/examples/clusters/two-hosts-of-8.toml";
   request.strategy = c.strategy;
@@ -42,7 +45,7 @@ inline std::optional<format::Plan> planOf(const Case &c) {
 
 struct Trained {
   std::vector<double> losses, norms;
-  TensorMap gradients; ///< of the first step
+  TensorMap gradients;              ///< of the first step
   std::map<int, TensorMap> weights; ///< after the steps asked for
   double largestGradient = 0;
 };
