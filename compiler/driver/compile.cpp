@@ -1,0 +1,46 @@
+#include "compiler/driver/compile.h"
+
+#include "compiler/driver/emit_plan.h"
+#include "compiler/driver/pipeline.h"
+#include "compiler/driver/record.h"
+#include "compiler/input/mlir_bridge.h"
+
+namespace hocket {
+
+bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const PlanInputs &inputs, Diagnostics &diags,
+               int exitCode) {
+  auto run = [&](Phase phase, int code, llvm::function_ref<void(mlir::OpPassManager &)> add) {
+    MlirDiagnosticBridge bridge(module.getContext(), diags, code);
+    mlir::PassManager passes(module.getContext());
+    add(passes);
+    if (mlir::succeeded(passes.run(module)))
+      return true;
+    if (!diags.failed())
+      diags.error("phase " + name(phase) + " failed without a message", kExitInternal);
+    return false;
+  };
+  for (int p = int(first); p <= int(std::min(last, Phase::Allocate)); ++p) {
+    Phase phase = Phase(p);
+    // A strategy that the program cannot follow is an answer, not our bug.
+    bool strategy = phase == Phase::Search || phase == Phase::Shard;
+    int code = strategy && exitCode == kExitInternal ? kExitNo : exitCode;
+    if (!run(phase, code, [&](auto &passes) { addPhase(passes, phase, inputs, diags); }) ||
+        !run(phase, exitCode, [&](auto &passes) { addVerify(passes, phase); }))
+      return false;
+    if (phase == Phase::Search)
+      recordStrategy(module, *inputs.strategy);
+    if (phase == Phase::Allocate)
+      recordDevice(module, inputs.cluster.device);
+  }
+  return true;
+}
+
+std::optional<format::Plan> compileModule(mlir::ModuleOp module, const PlanInputs &inputs, const Cost &cost,
+                                          Diagnostics &diags) {
+  if (!runPhases(module, Phase::Differentiate, Phase::Allocate, inputs, diags, kExitInternal))
+    return std::nullopt;
+  MlirDiagnosticBridge bridge(module.getContext(), diags, kExitInternal);
+  return emitPlan(module, inputs, cost, diags);
+}
+
+} // namespace hocket
