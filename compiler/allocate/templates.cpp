@@ -77,8 +77,10 @@ unsigned TaskTemplate::slotPosition(StringRef home) {
   return keys.size();
 }
 
+/// The value's name where the model gave it one (a location of its own), else the kernel's.
 uint32_t TaskTemplate::nameOf(Operation *op, StringRef fallback) {
-  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+  auto name = dyn_cast<NameLoc>(op->getLoc());
+  if (name && op->getLoc() != task->getParentOp()->getLoc())
     return tables.string(name.getName().getValue());
   return tables.string(fallback);
 }

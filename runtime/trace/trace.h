@@ -16,8 +16,8 @@ namespace hocket::trace {
 
 class TraceFile {
 public:
-  /// `strings`: Plan::strings; outlives this.
-  TraceFile(const std::string &path, const std::vector<std::string> &strings);
+  /// `strings`: Plan::strings.
+  TraceFile(const std::string &path, std::vector<std::string> strings);
   /// Names of one track.
   void track(uint32_t rank, uint32_t stream, const std::string &rankName, const std::string &streamName);
   void add(uint32_t rank, uint32_t stream, std::span<const Span> spans);
@@ -27,7 +27,7 @@ private:
   void event(const std::string &text);
   std::string microseconds(int64_t t);
   data::OutputFile file;
-  const std::vector<std::string> &strings;
+  const std::vector<std::string> strings;
   bool first = true;
   int64_t origin = -1;
 };
