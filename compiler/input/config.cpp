@@ -226,6 +226,7 @@ private:
                   "the hidden size " + Twine(c.hidden) + " is not divisible by " + Twine(c.heads) + " heads");
     else
       c.headDim = c.hidden / c.heads;
+    limitHead();
   }
 
   void readLlama() {
@@ -253,16 +254,25 @@ private:
       diags.error(c.kvHeadsLoc.valid() ? c.kvHeadsLoc : c.loc,
                   Twine(c.heads) + " heads are not divisible by " + Twine(c.kvHeads) + " key/value heads");
     if (const Value *d = get("head_dim"))
-      c.headDim = integer(d, "head_dim", 1, 1 << 12);
+      c.headDim = integer(d, "head_dim", 1, kMaxHeadDim);
     else if (c.hidden % c.heads != 0)
       diags.error(c.headsLoc.valid() ? c.headsLoc : c.loc, "the hidden size " + Twine(c.hidden) +
                                                                " is not divisible by " + Twine(c.heads) +
                                                                " heads, and 'head_dim' is not given");
     else
       c.headDim = c.hidden / c.heads;
+    limitHead();
     if (c.headDim % 2 != 0)
       diags.error(c.loc, "the head size " + Twine(c.headDim) + " is odd; rotary embedding needs an even one");
     readRope();
+  }
+
+  void limitHead() {
+    if (c.headDim > kMaxHeadDim)
+      diags.error(c.headsLoc.valid() ? c.headsLoc : c.loc,
+                  "the head size " + Twine(c.headDim) + " (hidden size " + Twine(c.hidden) + " / " +
+                      Twine(c.heads) + " heads) is above the attention kernel's limit of " +
+                      Twine(kMaxHeadDim));
   }
 
   /// rope_theta and rope_scaling, or both in the newer rope_parameters.
@@ -349,6 +359,8 @@ private:
   /// Sizes whose products stay below 2^62 in ModelConfig::parameters.
   static constexpr int64_t kMaxLayers = 1 << 14, kMaxWidth = 1 << 22, kMaxHeads = 1 << 10,
                            kMaxVocab = 1 << 24, kMaxPositions = 1 << 24;
+  /// A tile of attention holds rows of this many elements (compiler/kernels/attention.cpp).
+  static constexpr int64_t kMaxHeadDim = 512;
 
   const Value &root;
   Diagnostics &diags;

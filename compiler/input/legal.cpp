@@ -34,6 +34,17 @@ bool checkJob(const ModelConfig &model, const Cluster &cluster, const Job &job, 
         .error(job.sequenceLoc, "the sequence of " + Twine(job.sequence) + " is longer than the model's " +
                                     Twine(model.maxPositions) + " positions")
         .note(model.maxPositionsLoc, "at most " + Twine(model.maxPositions) + " is legal");
+  // A stacked tensor of the global batch: its bytes, and sums of them over a rank, fit 63 bits.
+  double width = double(std::max({model.hidden, model.ffn, model.vocab, model.heads * model.headDim}));
+  double elements = double(job.globalBatch) * double(job.sequence) * double(model.layers) * width;
+  if (elements > 0x1p56)
+    diags
+        .error(job.globalBatchLoc, "a global batch of " + Twine(job.globalBatch) + " sequences of " +
+                                       Twine(job.sequence) + " tokens is too large for " +
+                                       Twine(model.layers) + " layers of up to " + Twine(int64_t(width)) +
+                                       " values a token")
+        .note(job.globalBatchLoc,
+              "at most " + Twine(int64_t(0x1p56 / (elements / double(job.globalBatch)))) + " is legal");
   double rate = job.dtype == format::DType::F64 ? cluster.device.rateF64 : cluster.device.rateF32;
   if (rate == 0) {
     StringRef dtype = job.dtype == format::DType::F64 ? "f64" : "f32";
@@ -42,6 +53,10 @@ bool checkJob(const ModelConfig &model, const Cluster &cluster, const Job &job, 
   }
   return diags.errors() == before;
 }
+
+/// A plan lists every micro-batch, and the verifier walks them through every layer (kMaxRangeVisits
+/// in runtime/verify/verify.h; about 2^13 visits for a micro-batch in a layer). Slots have 16 bits.
+static int64_t mostMicroBatches(int64_t layers) { return std::max<int64_t>(1, 65536 / (layers + 2)); }
 
 bool checkLegal(const ModelConfig &model, const Cluster &cluster, const Job &job, const Strategy &s,
                 Diagnostics &diags) {
@@ -91,6 +106,16 @@ bool checkLegal(const ModelConfig &model, const Cluster &cluster, const Job &job
                                       ") is not divisible by micro_batch=" + Twine(s.microBatch))
           .note(job.globalBatchLoc,
                 "nearest legal values for micro_batch: " + nearestDivisors(replica, s.microBatch));
+    } else if (s.microBatch) {
+      int64_t micros = job.globalBatch / s.data / s.microBatch, most = mostMicroBatches(model.layers);
+      if (micros > most)
+        diags
+            .error(s.microBatchLoc, Twine(micros) + " micro-batches (global batch " + Twine(job.globalBatch) +
+                                        " / data " + Twine(s.data) + " / micro_batch " + Twine(s.microBatch) +
+                                        ") through " + Twine(model.layers) +
+                                        " layers are more than a plan can be verified for")
+            .note(job.globalBatchLoc,
+                  "at most " + Twine(most) + " are legal: a larger micro_batch, or more data");
     }
   }
   return diags.errors() == before;
