@@ -36,7 +36,7 @@ inline constexpr uint64_t kMaxRanks = uint64_t(1) << 20;
 inline constexpr uint64_t kMaxUnrolled = uint64_t(1)
                                          << 26; ///< instructions and operands, all lists of all classes
 inline constexpr uint64_t kMaxPieces = uint64_t(1) << 26; ///< ranges between accesses' ends, times streams
-inline constexpr uint64_t kMaxRangeVisits = uint64_t(1) << 28;
+inline constexpr uint64_t kMaxRangeVisits = uint64_t(1) << 30;
 inline constexpr uint32_t kMaxStreams = 64, kMaxEvents = 1 << 20;
 inline constexpr uint64_t kMaxArenaBytes = uint64_t(1) << 62;
 
