@@ -124,7 +124,7 @@ FailureOr<uint32_t> Tables::gemm(sched::GemmOp op) {
   if (!gemm)
     return op.emitOpError("is no product that the kernel library makes: ") << dims;
   if (gemm->symbol.empty())
-    gemm->scratchBytes = kernels::gemmScratchBound(*gemm, plan.isa, plan.threadsPerRank);
+    gemm->scratchBytes = kernels::gemmScratchBound(*gemm, plan.threadsPerRank);
   uint32_t index = plan.gemms.size();
   plan.gemms.push_back(*gemm);
   gemmIndex[key] = index;

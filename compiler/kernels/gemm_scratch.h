@@ -2,13 +2,14 @@
 #pragma once
 
 #include "runtime/format/plan.h"
-#include <string_view>
 
 namespace hocket::kernels {
 
-/// An upper bound of the scratch that oneDNN's matmul asks for: packed copies of
-/// both operands and buffers per thread. The runtime compares it with the
-/// library's own demand when it loads a plan (exit 3 if larger).
-uint64_t gemmScratchBound(const format::Gemm &gemm, std::string_view isa, uint32_t threads);
+/// An upper bound, in bytes, of the scratch that oneDNN 2.6 asks for to make
+/// this f32 product with `threads` threads. It holds on every x86-64: the
+/// library's own choice for AVX-512 is the only one that wants scratch. The
+/// runtime compares it with the library's demand when it loads a plan (exit 3
+/// if larger).
+uint64_t gemmScratchBound(const format::Gemm &gemm, uint32_t threads);
 
 } // namespace hocket::kernels
