@@ -19,4 +19,12 @@ def AllocatePass : Pass<"hocket-allocate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hocket::plan::PlanDialect"];
 }
 
+def VerifyAllocatePass : Pass<"hocket-verify-allocate", "::mlir::ModuleOp"> {
+  let summary = "Prove that the module's plan may run, as the runtime does at load";
+  let description = [{
+    Ranges, matching, rendezvous and happens-before (runtime/verify); each finding is an
+    error at its instruction. The plan's header is not in the module and not looked at.
+  }];
+}
+
 #endif // HOCKET_ALLOCATE_PASSES_TD

@@ -61,7 +61,8 @@ void Writer::tables(const llvm::MapVector<StringAttr, kernels::InitSpec> &initKe
     sizes.push_back(a.size);
     strides.push_back(a.stride);
   }
-  plan::MeshOp::create(b, loc, b.getStrArrayAttr(names), ints(sizes), ints(strides));
+  plan::MeshOp::create(b, loc, b.getStrArrayAttr(names), ints(sizes), ints(strides),
+                       b.getI64IntegerAttr(p.microBatches));
   for (const format::Communicator &c : p.communicators)
     plan::CommOp::create(b, loc, b.getStringAttr("comm." + c.name), ints(c.axes),
                          c.pair ? b.getUnitAttr() : UnitAttr(), b.getI64IntegerAttr(c.order));

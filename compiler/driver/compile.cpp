@@ -25,7 +25,8 @@ bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const PlanInputs 
     bool strategy = phase == Phase::Search || phase == Phase::Shard;
     int code = strategy && exitCode == kExitInternal ? kExitNo : exitCode;
     if (!run(phase, code, [&](auto &passes) { addPhase(passes, phase, inputs, diags); }) ||
-        !run(phase, exitCode, [&](auto &passes) { addVerify(passes, phase); }))
+        !run(phase, phase == Phase::Search ? code : exitCode,
+             [&](auto &passes) { addVerify(passes, phase); }))
       return false;
     if (phase == Phase::Search)
       recordStrategy(module, *inputs.strategy);

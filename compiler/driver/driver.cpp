@@ -2,8 +2,10 @@
 
 #include "compiler/cost/facts.h"
 #include "compiler/driver/Register.h"
+#include "compiler/driver/compile.h"
 #include "compiler/driver/emit_plan.h"
 #include "compiler/driver/pipeline.h"
+#include "compiler/driver/record.h"
 #include "compiler/driver/report.h"
 #include "compiler/import/import.h"
 #include "compiler/input/mlir_bridge.h"
@@ -13,6 +15,8 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
+
+#include "llvm/Support/FileSystem.h"
 
 #include <unistd.h>
 
@@ -25,17 +29,24 @@ namespace {
 /// Carries one request through the phases.  Every step answers false once `diags` has an error.
 class Compilation {
 public:
-  Compilation(const PlanRequest &request, Diagnostics &diags) : request(request), diags(diags) {}
+  Compilation(const PlanRequest &request, Diagnostics &diags) : request(request), diags(diags) {
+    mlir::DialectRegistry registry;
+    registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
   int run();
   std::optional<format::Plan> plan();
 
 private:
   bool chooseMissing();
-  bool startModule();
+  bool parseText();
+  bool import();
+  bool verifyPhase(Phase phase);
   bool phases();
   bool emit();
   bool printModule();
-  bool write(StringRef bytes);
+  bool write(const std::string &path, StringRef bytes);
   int answer();
 
   const PlanRequest &request;
@@ -60,6 +71,7 @@ bool Compilation::chooseMissing() {
             : chooseStrategy(inputs.model, inputs.cluster, inputs.job, inputs.microBatch.value_or(0));
     if (choice.best) {
       inputs.strategy = choice.best;
+      inputs.choices = choice.legal;
     } else if (choice.closest) {
       // Nothing fits by the closed form; the allocator says by how much.
       inputs.strategy = choice.closest;
@@ -74,17 +86,15 @@ bool Compilation::chooseMissing() {
   return true;
 }
 
-bool Compilation::startModule() {
-  mlir::DialectRegistry registry;
-  registerAllDialects(registry);
-  context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
-  if (request.startFrom != Phase::None) {
-    std::optional<int32_t> source = loadText(request.job, diags);
-    if (source)
-      module = parseModule(*source, &context, diags);
-    return bool(module);
-  }
+/// The module to resume from; what the inputs lack comes from its record.
+bool Compilation::parseText() {
+  std::optional<int32_t> source = loadText(request.job, diags);
+  if (source)
+    module = parseModule(*source, &context, diags);
+  return bool(module);
+}
+
+bool Compilation::import() {
   MlirDiagnosticBridge bridge(&context, diags, kExitBadInput);
   ImportOptions options;
   options.batch = inputs.job.globalBatch;
@@ -93,29 +103,34 @@ bool Compilation::startModule() {
   module = importModel(&context, inputs.model, options);
   if (!module && !diags.failed())
     diags.error("importing " + inputs.model.name + " failed", kExitInternal);
-  return bool(module);
-}
-
-bool Compilation::phases() {
-  Phase last =
-      request.stopAfter == Phase::None ? Phase::Allocate : std::min(request.stopAfter, Phase::Allocate);
-  Phase first = request.startFrom == Phase::None ? Phase::Differentiate : request.startFrom;
-  for (int p = int(first); p <= int(last); ++p) {
-    MlirDiagnosticBridge bridge(&context, diags,
-                                request.startFrom != Phase::None ? kExitBadInput : kExitInternal);
-    mlir::PassManager passes(&context);
-    addPhase(passes, Phase(p), inputs, diags);
-    if (mlir::failed(passes.run(*module))) {
-      if (!diags.failed())
-        diags.error("phase " + name(Phase(p)) + " failed without a message", kExitInternal);
-      return false;
-    }
-  }
+  if (!module)
+    return false;
+  recordJob(*module, inputs);
   return true;
 }
 
-bool Compilation::write(StringRef bytes) {
-  std::string path = request.output.empty() ? "-" : outputPath(request);
+/// Before the phase that follows: the module is what `phase` must leave.
+bool Compilation::verifyPhase(Phase phase) {
+  MlirDiagnosticBridge bridge(&context, diags,
+                              request.startFrom != Phase::None ? kExitBadInput : kExitInternal);
+  mlir::PassManager passes(&context);
+  addVerify(passes, phase);
+  if (mlir::succeeded(passes.run(*module)))
+    return true;
+  if (!diags.failed())
+    diags.error("the module is not what " + name(phase) + " leaves", kExitInternal);
+  return false;
+}
+
+bool Compilation::phases() {
+  Phase last = request.stopAfter == Phase::None ? Phase::Allocate : request.stopAfter;
+  bool resumed = request.startFrom != Phase::None;
+  Phase first = resumed ? request.startFrom : Phase::Differentiate;
+  return verifyPhase(Phase(int(first) - 1)) &&
+         runPhases(*module, first, last, inputs, diags, resumed ? kExitBadInput : kExitInternal);
+}
+
+bool Compilation::write(const std::string &path, StringRef bytes) {
   if (!writeOutput(path, bytes, diags))
     return false;
   return !request.depfile || writeDepfile(request.depfilePath.empty() ? path + ".d" : request.depfilePath,
@@ -125,9 +140,11 @@ bool Compilation::write(StringRef bytes) {
 bool Compilation::printModule() {
   std::string text;
   raw_string_ostream os(text);
-  module->print(os);
+  // Locations name the plan's instructions; a cluster is never read back.
+  mlir::OpPrintingFlags flags;
+  module->print(os, request.stopAfter == Phase::Topo ? flags : flags.enableDebugInfo());
   os << "\n";
-  return write(text);
+  return write(request.output.empty() ? "-" : outputPath(request), text);
 }
 
 bool Compilation::emit() {
@@ -145,7 +162,13 @@ bool Compilation::emit() {
     }
   std::vector<uint8_t> bytes = format::write(*plan);
   std::string path = outputPath(request);
-  if (!path.empty() && !write(StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size())))
+  if (StringRef(request.output).ends_with("/"))
+    (void)sys::fs::create_directory(request.output, true,
+                                    sys::fs::all_all); // a failure is the write's, with the path
+  if (!path.empty() && !write(path, StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size())))
+    return false;
+  std::string strategy = strategyPath(request);
+  if (!strategy.empty() && !writeOutput(strategy, toToml(*inputs.strategy), diags))
     return false;
   if (!request.quiet || request.json)
     printPlan(path == "-" ? errs() : outs(), *plan, inputs, cost, usable, bytes.size(), path, request.json);
@@ -153,16 +176,16 @@ bool Compilation::emit() {
 }
 
 std::optional<format::Plan> Compilation::plan() {
-  if (!readInputs(request, diags, inputs) || !chooseMissing() || !startModule() || !phases())
+  if (!readInputs(request, diags, inputs) || !chooseMissing() || !import())
     return std::nullopt;
-  MlirDiagnosticBridge bridge(&context, diags, kExitInternal);
-  return emitPlan(*module, inputs, cost, diags);
+  return compileModule(*module, inputs, cost, diags);
 }
 
 int Compilation::run() {
+  bool resumed = request.startFrom != Phase::None;
   PlanRequest reading = request;
-  if (request.startFrom != Phase::None)
-    reading.job.clear(); // it names the MLIR text
+  if (resumed && (!parseText() || !resumeRequest(*module, reading, inputs, diags)))
+    return answer();
   if (!readInputs(reading, diags, inputs))
     return answer();
   if (request.stopAfter == Phase::Topo) {
@@ -173,8 +196,10 @@ int Compilation::run() {
     return answer();
   }
   bool stop = request.stopAfter != Phase::None && request.stopAfter != Phase::Emit;
-  if (chooseMissing() && startModule()) {
-    bool ok = request.stopAfter == Phase::Import || phases();
+  if (resumed && !resumeInputs(*module, request.startFrom, inputs, diags))
+    return answer();
+  if (chooseMissing() && (resumed ? resumeStrategy(*module, request.startFrom, inputs, diags) : import())) {
+    bool ok = request.stopAfter == Phase::Import ? verifyPhase(Phase::Import) : phases();
     if (ok)
       stop ? printModule() : emit();
   }

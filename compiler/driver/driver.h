@@ -59,13 +59,18 @@ struct PlanInputs {
   ModelConfig model;
   std::optional<Strategy> strategy;  ///< resolved; nothing: to be chosen by the search
   std::optional<int64_t> microBatch; ///< pinned by --micro-batch when there is no strategy
+  int64_t choices = 0;               ///< legal strategies compared; 0: the strategy was given
 };
 
-/// Reads and checks all inputs; false with errors in `diags`.
+/// Reads and checks all inputs; false with errors in `diags`. A strategy that `inputs` holds
+/// already stays where the request names none.
 bool readInputs(const PlanRequest &request, Diagnostics &diags, PlanInputs &inputs);
 
 /// The path that `-o` means: DIR/plan.hkt for a folder or a name that ends in '/'.
 std::string outputPath(const PlanRequest &request);
+
+/// DIR/strategy.toml where outputPath is DIR/plan.hkt for a folder; else "".
+std::string strategyPath(const PlanRequest &request);
 
 /// The plan in memory: what runPlan writes, for tests and embedding. Nothing with errors in
 /// `diags`. Does not check that the arenas fit the devices.

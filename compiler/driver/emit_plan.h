@@ -7,12 +7,14 @@
 
 namespace hocket {
 
-/// Program, code, identity and summary as one plan, proved by runtime/verify.
-/// A finding there is our bug: kExitInternal.
+/// Program, code, identity and summary as one plan, of a module that hocket-verify-allocate passed.
 std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &inputs, const Cost &cost,
                                      Diagnostics &diags);
 
 /// The terms of a class's memory verdict; they add up to its arena.
 std::vector<format::MemoryTerm> memoryTerms(const format::ClassProgram &program);
+
+/// BLAKE3 of a text.
+std::array<uint8_t, 32> blake3(llvm::StringRef text);
 
 } // namespace hocket

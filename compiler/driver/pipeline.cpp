@@ -2,6 +2,7 @@
 
 #include "compiler/allocate/allocate.h"
 #include "compiler/differentiate/Passes.h"
+#include "compiler/import/Passes.h"
 #include "compiler/partition/Passes.h"
 #include "compiler/place/Passes.h"
 #include "compiler/schedule/Passes.h"
@@ -26,7 +27,6 @@ void addPhase(mlir::OpPassManager &passes, Phase phase, const PlanInputs &inputs
     options.decay = o.decay;
     options.clip = o.clip;
     passes.addPass(createDifferentiatePass(options));
-    passes.addPass(createVerifyDifferentiatePass());
     return;
   }
   case Phase::Search:
@@ -34,19 +34,15 @@ void addPhase(mlir::OpPassManager &passes, Phase phase, const PlanInputs &inputs
     return;
   case Phase::Shard:
     passes.addPass(shard::createShard());
-    passes.addPass(shard::createVerifyShard());
     return;
   case Phase::Place:
     passes.addPass(createPlacePass());
-    passes.addPass(createVerifyPlacePass());
     return;
   case Phase::Partition:
     passes.addPass(createPartitionPass());
-    passes.addPass(createVerifyPartitionPass());
     return;
   case Phase::Schedule:
     passes.addPass(createSchedulePass());
-    passes.addPass(createVerifySchedulePass());
     return;
   case Phase::Allocate: {
     allocate::AllocatePassOptions options;
@@ -56,6 +52,25 @@ void addPhase(mlir::OpPassManager &passes, Phase phase, const PlanInputs &inputs
     return;
   }
   }
+}
+
+void addVerify(mlir::OpPassManager &passes, Phase phase) {
+  if (phase == Phase::Import)
+    passes.addPass(createVerifyImportPass());
+  else if (phase == Phase::Differentiate)
+    passes.addPass(createVerifyDifferentiatePass());
+  else if (phase == Phase::Search)
+    passes.addPass(createVerifySearch());
+  else if (phase == Phase::Shard)
+    passes.addPass(shard::createVerifyShard());
+  else if (phase == Phase::Place)
+    passes.addPass(createVerifyPlacePass());
+  else if (phase == Phase::Partition)
+    passes.addPass(createVerifyPartitionPass());
+  else if (phase == Phase::Schedule)
+    passes.addPass(createVerifySchedulePass());
+  else if (phase == Phase::Allocate)
+    passes.addPass(allocate::createVerifyAllocatePass());
 }
 
 } // namespace hocket

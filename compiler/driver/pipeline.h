@@ -7,7 +7,9 @@
 
 namespace hocket {
 
-/// Adds the passes of `phase` (differentiate … allocate) and its verify pass.
+/// Adds the passes of `phase` (differentiate … allocate).
 void addPhase(mlir::OpPassManager &passes, Phase phase, const PlanInputs &inputs, const Diagnostics &diags);
+/// Adds the pass that closes `phase` (import … allocate).
+void addVerify(mlir::OpPassManager &passes, Phase phase);
 
 } // namespace hocket

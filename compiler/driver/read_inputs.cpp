@@ -25,15 +25,25 @@ std::optional<Phase> parsePhase(StringRef name) {
   return std::nullopt;
 }
 
+namespace {
+bool isFolder(const PlanRequest &request) {
+  return request.output != "-" &&
+         (StringRef(request.output).ends_with("/") || sys::fs::is_directory(request.output));
+}
+
+std::string inFolder(const PlanRequest &request, StringRef file) {
+  SmallString<256> path(request.output);
+  sys::path::append(path, file);
+  return path.str().str();
+}
+} // namespace
+
 std::string outputPath(const PlanRequest &request) {
-  if (request.output.empty() || request.output == "-")
-    return request.output;
-  if (StringRef(request.output).ends_with("/") || sys::fs::is_directory(request.output)) {
-    SmallString<256> path(request.output);
-    sys::path::append(path, "plan.hkt");
-    return path.str().str();
-  }
-  return request.output;
+  return isFolder(request) ? inFolder(request, "plan.hkt") : request.output;
+}
+
+std::string strategyPath(const PlanRequest &request) {
+  return isFolder(request) ? inFolder(request, "strategy.toml") : "";
 }
 
 namespace {

@@ -117,7 +117,10 @@ void printPlan(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, 
   if (s.pipeline > 1)
     os << " · " << name(s.schedule);
   os << " · " << countText(plan.microBatches) << " micro-batch" << (plan.microBatches == 1 ? "" : "es")
-     << " of " << s.microBatch << "\n";
+     << " of " << s.microBatch;
+  if (in.choices > 0)
+    os << " · chosen from " << countText(in.choices);
+  os << "\n";
   os << "step      " << secondsText(cost.seconds)
      << " predicted (closed form, uncalibrated: no measurement of this device)\n";
   size_t index;

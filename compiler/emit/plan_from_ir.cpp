@@ -57,9 +57,11 @@ private:
 } // namespace
 
 LogicalResult Reader::tables() {
-  for (auto mesh : module.getOps<plan::MeshOp>())
+  for (auto mesh : module.getOps<plan::MeshOp>()) {
+    p.microBatches = uint32_t(mesh.getMicroBatches());
     for (auto [name, size, stride] : llvm::zip(mesh.getAxes(), mesh.getSizes(), mesh.getStrides()))
       p.axes.push_back({cast<StringAttr>(name).getValue().str(), uint32_t(size), uint32_t(stride)});
+  }
   for (auto comm : module.getOps<plan::CommOp>()) {
     StringRef name = comm.getSymName();
     comms[name] = p.communicators.size();

@@ -7,6 +7,7 @@
 
 namespace hocket {
 std::unique_ptr<mlir::Pass> createImportPass();
+std::unique_ptr<mlir::Pass> createVerifyImportPass();
 #define GEN_PASS_DECL
 #include "compiler/import/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

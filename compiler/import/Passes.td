@@ -18,4 +18,13 @@ def ImportPass : Pass<"hocket-import", "::mlir::ModuleOp"> {
                            "::hocket::model::ModelDialect"];
 }
 
+def VerifyImportPass : Pass<"hocket-verify-import", "::mlir::ModuleOp"> {
+  let summary = "Check what every argument says about itself after import";
+  let description = [{
+    Arguments have a name and letters; those of `@loss` exactly one role, an input or a
+    parameter; a letter has one extent; the parts of a checkpoint's tensor are all there, once.
+  }];
+  let constructor = "::hocket::createVerifyImportPass()";
+}
+
 #endif // HOCKET_IMPORT_PASSES_TD

@@ -11,3 +11,11 @@ def Search : Pass<"hocket-search", "::mlir::ModuleOp"> {
   let constructor = "::hocket::createSearchPass()";
   let dependentDialects = ["::hocket::par::ParDialect"];
 }
+
+def VerifySearch : Pass<"hocket-verify-search", "::mlir::ModuleOp"> {
+  let summary = "Check that the strategy names what the program and the mesh have";
+  let description = [{
+    One mesh and one strategy; tactics name functions, their arguments, letters and axes
+    that exist; the cuts of the pipeline lie inside its layers, one less than its stages.
+  }];
+}

@@ -44,8 +44,10 @@ def Plan_OperandAttr : AttrDef<Plan_Dialect, "Operand"> {
 //===----------------------------------------------------------------------===//
 
 def Plan_MeshOp : Plan_Op<"mesh"> {
-  let summary = "The axes of the ranks: rank = sum of coordinate * stride";
-  let arguments = (ins StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides);
+  let summary = "The axes of the ranks, rank = sum of coordinate * stride, and the micro-batches of a step";
+  let arguments = (ins StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides,
+                       I64Attr:$micro_batches);
+  let hasVerifier = 1;
 }
 
 def Plan_CommOp : Plan_Op<"comm", [Symbol]> {

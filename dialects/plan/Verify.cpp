@@ -9,6 +9,16 @@
 using namespace mlir;
 using namespace hocket::plan;
 
+LogicalResult MeshOp::verify() {
+  if (getSizes().size() != getAxes().size() || getStrides().size() != getAxes().size())
+    return emitOpError("has ") << getAxes().size() << " axes, " << getSizes().size() << " sizes and "
+                               << getStrides().size() << " strides";
+  int64_t micros = int64_t(getMicroBatches());
+  if (micros < 1 || micros > (int64_t(1) << 24))
+    return emitOpError("has ") << micros << " micro-batches; 1 to 16777216";
+  return success();
+}
+
 LogicalResult ClassOp::verify() {
   if (getFirst().size() != getLast().size())
     return emitOpError("first has ") << getFirst().size() << " coordinates and last " << getLast().size();
@@ -21,7 +31,8 @@ LogicalResult ClassOp::verify() {
   int64_t end = 0;
   for (RegionOp region : getBody().getOps<RegionOp>()) {
     if (int64_t(region.getOffset()) < end)
-      return region.emitOpError("overlaps the region before it: starts at ") << region.getOffset() << ", legal from " << end;
+      return region.emitOpError("overlaps the region before it: starts at ")
+             << region.getOffset() << ", legal from " << end;
     end = region.getOffset() + region.getBytes();
   }
   if (end > int64_t(getArena()))
@@ -38,7 +49,8 @@ LogicalResult RegionOp::verify() {
 
 LogicalResult ListOp::verify() {
   if (getEntries().size() % 6)
-    return emitOpError("entries come in sixes (template, micro-batch, four slots), got ") << getEntries().size();
+    return emitOpError("entries come in sixes (template, micro-batch, four slots), got ")
+           << getEntries().size();
   return success();
 }
 

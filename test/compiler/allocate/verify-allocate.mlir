@@ -1,0 +1,18 @@
+// REQUIRES: hocket-opt
+// RUN: hocket-opt %S/../place/Inputs/two-stages.mlir --hocket-place --hocket-partition --hocket-schedule --hocket-allocate -o %t
+// RUN: hocket-opt %t --hocket-verify-allocate -o /dev/null
+// What runtime/verify finds has its own tests; here is that it is asked, and where the answer points.
+// RUN: sed '0,/plan.wait/{/plan.wait/d}' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=WAIT
+// RUN: sed '0,/plan.send/{/plan.send/d}' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=SEND
+// RUN: sed 's/micro_batches = 2/micro_batches = 1/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=MICRO
+// RUN: sed '0,/plan.launch {args = \[.plan.at<kind = 0, index = 0/s/index = 0/index = 999/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=RANGE
+// A module that is no plan.
+// RUN: sed '0,/kernel = @plan/s/kernel = @plan/kernel = @plain/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=NO-PLAN
+
+// WAIT: error: the plan does not hold: class 's0'
+// SEND: error: the plan does not hold: class 's{{[01]}}'
+// MICRO: error: the plan does not hold: class 's0'
+// MICRO-NEXT: plan.class @class.s0
+// RANGE: error: the plan does not hold: class 's0', template 's0.F', instruction {{[0-9]+}} (launch '{{.*}}'): operand 0 names region 999; legal: a region below 15
+// RANGE-NEXT: plan.launch {args = [#plan.at<kind = 0, index = 999>
+// NO-PLAN: 'plan.launch' op names @plain.{{.*}}, which the module does not have
