@@ -1,4 +1,5 @@
 #include "compiler/allocate/layout.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

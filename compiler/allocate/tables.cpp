@@ -2,6 +2,7 @@
 #include "compiler/allocate/layout.h"
 #include "compiler/kernels/gemm_scratch.h"
 #include "dialects/par/Par.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
