@@ -28,6 +28,11 @@ static FailureOr<format::Plan> build(ModuleOp module, StringRef isa, int64_t thr
   for (auto mesh : module.getOps<place::MeshOp>())
     if (failed(buildClass(module, mesh, micros, tables, initKernels)))
       return failure();
+  // Operands number them with 16 bits; the other tables grow with a class's program, not with the classes.
+  if (plan.affines.size() > 65536)
+    return module.emitError("needs ") << plan.affines.size()
+                                      << " affine expressions; a plan holds 65536: fewer pipeline stages",
+           failure();
   return plan;
 }
 
