@@ -1,9 +1,9 @@
 //===- Pad.cpp - Extents rounded up to a multiple of their shards -----------===//
 //
-// Letters f and v may be padded: their pads hold zeros in parameters, gradients
-// and moments, and cross-entropy masks the pads of v by `valid`. All dimensions
-// that share an axis list and an extent get the same padded extent, so a letter
-// has one extent again in every op.
+// Letters f and v may be padded where all ops keep zeros in the pads (PadZeros.cpp):
+// these are zero in parameters, gradients and moments, and cross-entropy masks the pads of v by `valid`. All
+// dimensions that share an axis list and an extent get the same padded extent, so a letter has one extent
+// again in every op.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/shard/Steps.h"
@@ -36,12 +36,15 @@ static LogicalResult checkDivisible(Operation *op, char letter, Slot slot, const
   const par::Axes &axes = table.at(slot);
   int64_t extent = cast<RankedTensorType>(slot.value.getType()).getDimSize(slot.dim);
   int64_t shards = product(axes, mesh);
-  if (extent % shards == 0 || paddable.contains(letter))
+  bool pads = paddable.contains(letter), keeps = !isa<model::LetterOp>(op) || keepsZeros(op, letter);
+  if (extent % shards == 0 || (pads && keeps))
     return success();
   StringRef last = axes.back();
   return op->emitError("letter '") << letter << "' of " << describe(op, slot.value) << " has extent "
                                    << extent << ", which " << par::str(axes) << " = " << shards
-                                   << " does not divide; legal sizes of \"" << last
+                                   << " does not divide"
+                                   << (pads ? ", and pads would not stay zero here" : "")
+                                   << "; legal sizes of \"" << last
                                    << "\": " << legalSizes(extent, shards / par::axisSize(mesh, last));
 }
 

@@ -1,6 +1,7 @@
 //===- Shard.cpp - hocket-shard: from a strategy to sharded types -----------===//
 #include "compiler/shard/Passes.h"
 #include "compiler/shard/Steps.h"
+#include "dialects/model/Param.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -45,6 +46,24 @@ LogicalResult checkWhole(const FunctionUses &functions) {
   return success();
 }
 
+/// A rank is given rows of tokens and labels, whole ones: only b may be sharded.
+LogicalResult checkInputs(const FunctionUses &functions, const Table &table) {
+  for (auto &[constFunction, use] : functions) {
+    func::FuncOp function = constFunction;
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned i = argument.getArgNumber();
+      if (!function.getArgAttr(i, model::kInput))
+        continue;
+      for (auto [dim, letter] : llvm::enumerate(model::argDims(function, i)))
+        if (const par::Axes &axes = table.at({argument, unsigned(dim)}); letter != 'b' && !axes.empty())
+          return function.emitError("input '")
+                 << model::argName(function, i) << "' is sharded by letter '" << letter << "' over "
+                 << par::str(axes) << "; a rank reads whole rows: inputs are sharded by 'b' only";
+    }
+  }
+  return success();
+}
+
 struct Shard : shard::impl::ShardBase<Shard> {
   LogicalResult run() {
     ModuleOp module = getOperation();
@@ -63,7 +82,7 @@ struct Shard : shard::impl::ShardBase<Shard> {
       FailureOr<Table> table = propagate(module, mesh, strategy, *relations);
       if (failed(table))
         return failure();
-      if (failed(checkAgreement(*relations, *table)) ||
+      if (failed(checkAgreement(*relations, *table)) || failed(checkInputs(*functions, *table)) ||
           failed(checkDivisible(*functions, *relations, *table, mesh, padded)))
         return failure();
       if (!padded)

@@ -5,6 +5,10 @@
 
 namespace hocket::shard {
 
+/// Whether `op`, given zeros in the pads of `letter` of its operands, gives zeros in
+/// those of its results, and true values elsewhere.
+bool keepsZeros(mlir::Operation *op, char letter);
+
 /// Error at the first dimension that its axes do not divide and that no rule
 /// pads; once the program is `padded`, none may be left.
 mlir::LogicalResult checkDivisible(const FunctionUses &functions, llvm::ArrayRef<Relation> relations,

@@ -143,6 +143,11 @@ private:
       return op.emitError("sums over time inside a layer; that is done in the step");
     if (time && time != op.getAxes().size())
       return op.emitError("mixes time and space axes");
+    // The op cannot ask this itself: from partition on types are local and say nothing of partial sums.
+    for (auto [i, value] : llvm::enumerate(op.getInputs()))
+      if (partialOf(value).axes.empty())
+        return op.emitError("reduces operand ")
+               << i << ", which is whole: each device would add a copy of it";
     return success();
   }
 

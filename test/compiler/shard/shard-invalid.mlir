@@ -199,3 +199,31 @@ func.func @f(%x: tensor<8xf32>) {
   call @g(%x) : (tensor<8xf32>) -> ()
   return
 }
+
+// -----
+
+par.mesh {axes = ["tensor"], sizes = array<i64: 2>, sym_name = "mesh", time = [], times = array<i64>}
+par.strategy {
+  par.tile {axis = "tensor", in = @step, letter = "s", values = ["tokens"]}
+} {sym_name = "strategy"}
+// expected-error @+1 {{input 'tokens' is sharded by letter 's' over {tensor}; a rank reads whole rows: inputs are sharded by 'b' only}}
+func.func @step(%t: tensor<2x4xi32> {model.name = "tokens", model.dims = "bs", model.input = "tokens"}) -> tensor<2x4xi32> {
+  return %t : tensor<2x4xi32>
+}
+
+// -----
+
+// exp(0) = 1 in the pads of f: sums over f and gradients would count them.
+par.mesh {axes = ["tensor"], sizes = array<i64: 4>, sym_name = "mesh", time = [], times = array<i64>}
+par.strategy {
+  par.tile {axis = "tensor", in = @step, letter = "f", values = ["x"]}
+} {sym_name = "strategy"}
+func.func @step(%x: tensor<2x11xf32> {model.name = "x", model.dims = "bf"}) -> tensor<2x11xf32> {
+  // expected-error @+1 {{letter 'f' of 'x' has extent 11, which {tensor} = 4 does not divide, and pads would not stay zero here; legal sizes of "tensor": 1, 11}}
+  %y = model.map(%x) {
+  ^bb0(%a: f32):
+    %e = math.exp %a : f32
+    model.yield %e : f32
+  } {dims = "bf->bf"} : (tensor<2x11xf32>) -> tensor<2x11xf32>
+  return %y : tensor<2x11xf32>
+}

@@ -214,3 +214,12 @@ func.func @f(%x: tensor<8xf32, #par.s<[{micro}]>>) {
   } {dims = "b,->b"} : (tensor<8xf32, #par.s<[{micro}]>>, tensor<f32>) -> tensor<8xf32, #par.s<[{micro}]>>
   return
 }
+
+// -----
+
+par.mesh {axes = ["tensor"], sizes = array<i64: 2>, sym_name = "mesh", time = [], times = array<i64>}
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{reduces operand 0, which is whole: each device would add a copy of it}}
+  %0 = par.all_reduce(%x) {axes = ["tensor"], kind = "sum"} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

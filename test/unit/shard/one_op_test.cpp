@@ -36,7 +36,7 @@ std::vector<OpCase> opCases() {
       {"dot_scalar", "model.dot", "vh,vh->", "", "", "", ""},
       {"map", "model.map", "bsf,f,sb,->bsf,bsf", "", "",
        scalarMap("%p: f64, %q: f64, %r: f64, %s: f64",
-                 "%0 = arith.mulf %p, %q : f64\n%1 = arith.addf %0, %r : f64\n%2 = arith.mulf %1, %s : f64\n"
+                 "%0 = arith.addf %p, %q : f64\n%1 = arith.mulf %0, %r : f64\n%2 = arith.mulf %1, %s : f64\n"
                  "model.yield %2, %1 : f64, f64"),
        ""},
       {"sum", "model.reduce", "bsf->fb", "", ", kind = \"sum\"", "", ""},
