@@ -1,5 +1,6 @@
 #include "compiler/partition/Passes.h"
 #include "dialects/model/Model.h"
+#include "dialects/model/Param.h"
 
 using namespace mlir;
 
@@ -134,6 +135,9 @@ LogicalResult Partition::convert(Operation *op) {
         to->push_back(*type);
       }
     fn.setFunctionType(FunctionType::get(op->getContext(), in, out));
+    // True extents are global ones; place.param keeps those of parameters.
+    for (unsigned i = 0; i < fn.getNumArguments(); ++i)
+      fn.removeArgAttr(i, model::kValid);
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))

@@ -34,6 +34,14 @@ func.func @indices() -> (tensor<32xi32, #par.s<[{data, tensor}]>>, tensor<4xi32>
   return %i, %j : tensor<32xi32, #par.s<[{data, tensor}]>>, tensor<4xi32>
 }
 
+// A shard of a padded letter knows nothing of the true extent.
+// CHECK-LABEL: func.func @padded(
+// CHECK-SAME: %{{.*}}: tensor<8x3xf32> {model.dims = "hf", model.name = "w"})
+func.func @padded(%w: tensor<8x12xf32, #par.s<[{}, {tensor}]>> {model.name = "w", model.dims = "hf", model.valid = {f = 11 : i64}})
+    -> tensor<8x12xf32, #par.s<[{}, {tensor}]>> {
+  return %w : tensor<8x12xf32, #par.s<[{}, {tensor}]>>
+}
+
 // STEP: func.func @s1.fwd({{.*}}tensor<2x4xi32>{{.*}}tensor<2x4x8xf32>
 // STEP: func.func @s0.back({{.*}}tensor<1x8x8xf32> {{.*}}"grad layer.w"
 // STEP: ^bb0(%{{.*}}: tensor<f32>, %{{.*}}: tensor<1x8x8xf32>
