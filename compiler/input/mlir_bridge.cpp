@@ -41,6 +41,8 @@ Loc findLoc(Location location, const Diagnostics &diags) {
 
 MlirDiagnosticBridge::MlirDiagnosticBridge(MLIRContext *context, Diagnostics &diags, int exitCode)
     : context(context) {
+  // Users have locations; a dump of an operation says nothing to them.
+  context->printOpOnDiagnostic(false);
   id = context->getDiagEngine().registerHandler([&diags, exitCode](Diagnostic &d) {
     auto text = [&](Diagnostic &d, Loc loc) {
       // A location outside the known texts stands in the message.
