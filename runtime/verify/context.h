@@ -9,6 +9,7 @@
 //   data      parameters, inputs, metrics, summaries
 //   memory    the unrolled lists: ranges, waits, races, reads of written memory
 //   communication  equal sequences, matched transfers, no cyclic wait
+//   exact     nothing is spare: numbers that follow from others do
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -97,6 +98,7 @@ void verifyMesh(Context &cx);
 void verifyTables(Context &cx);
 void verifyProgram(Context &cx);
 void verifyData(Context &cx);
+void verifyExact(Context &cx);
 void verifyMemory(Context &cx);
 void verifyCommunication(Context &cx);
 

@@ -29,12 +29,17 @@ static void verifyAxes(Context &cx) {
       order.push_back(&a);
   std::sort(order.begin(), order.end(), [](const Axis *a, const Axis *b) { return a->stride < b->stride; });
   uint64_t stride = 1;
+  std::set<uint64_t> products = {1};
   for (const Axis *a : order) {
     if (a->stride != stride)
       return cx.plainFinding("mesh axis " + quote(a->name) + " has stride " + num(a->stride),
                              "stride " + num(stride) + ", the product of the faster axes' sizes");
-    stride *= a->size;
+    products.insert(stride *= a->size);
   }
+  for (const Axis &a : axes)
+    if (a.size == 1 && !products.count(a.stride))
+      cx.plainFinding("mesh axis " + quote(a.name) + " of one rank has stride " + num(a.stride),
+                      "a product of the faster axes' sizes");
 }
 
 static void verifyCommunicators(Context &cx) {

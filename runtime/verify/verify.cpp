@@ -95,13 +95,25 @@ std::string Finding::str() const {
   return legal.empty() ? out : out + "; legal: " + legal;
 }
 
-std::vector<Finding> verify(const Plan &plan) {
-  Context cx(plan);
+static void verifySoundness(Context &cx) {
   for (auto part : {verifyMesh, verifyTables, verifyProgram, verifyData, verifyMemory, verifyCommunication}) {
     part(cx);
     if (cx.findings.any())
       break;
   }
+}
+
+std::vector<Finding> verifySound(const Plan &plan) {
+  Context cx(plan);
+  verifySoundness(cx);
+  return std::move(cx.findings.list);
+}
+
+std::vector<Finding> verify(const Plan &plan) {
+  Context cx(plan);
+  verifySoundness(cx);
+  if (!cx.findings.any())
+    verifyExact(cx);
   return std::move(cx.findings.list);
 }
 

@@ -42,4 +42,7 @@ inline constexpr uint64_t kMaxArenaBytes = uint64_t(1) << 62;
 
 std::vector<Finding> verify(const format::Plan &plan);
 
+/// Without the last part, exact.cpp: only what makes a run dangerous.
+std::vector<Finding> verifySound(const format::Plan &plan);
+
 } // namespace hocket::verify

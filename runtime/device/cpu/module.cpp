@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
+#include <tuple>
 #include <unistd.h>
 
 namespace hocket::device::cpu {
@@ -64,7 +65,7 @@ static void checkElf(const std::vector<uint8_t> &code) {
   }
 }
 
-static void *load(const std::vector<uint8_t> &code) {
+static std::pair<void *, int> load(const std::vector<uint8_t> &code) {
   checkElf(code);
   int fd = memfd_create("hocket-plan-code", MFD_CLOEXEC);
   if (fd < 0)
@@ -84,10 +85,18 @@ static void *load(const std::vector<uint8_t> &code) {
   std::string path = "/proc/self/fd/" + std::to_string(fd);
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::string reason = handle ? "" : dlerror();
-  close(fd);
-  if (!handle)
+  if (!handle) {
+    close(fd);
     throw Error(kExitBadInput, "cannot load the plan's code: " + reason);
-  return handle;
+  }
+  return {handle, fd};
+}
+
+Module::Code::~Code() {
+  if (handle)
+    dlclose(handle);
+  if (fd >= 0)
+    close(fd);
 }
 
 Module::Module(const format::Plan &plan, const KernelResolver &resolve) {
@@ -95,8 +104,8 @@ Module::Module(const format::Plan &plan, const KernelResolver &resolve) {
     KernelFunction f = nullptr;
     if (resolve)
       f = resolve(symbol);
-    else if (handle)
-      f = reinterpret_cast<KernelFunction>(dlsym(handle, symbol.c_str()));
+    else if (code.handle)
+      f = reinterpret_cast<KernelFunction>(dlsym(code.handle, symbol.c_str()));
     if (!f)
       throw Error(kExitNo, "the plan's code has no kernel '" + symbol + "'");
     return f;
@@ -106,17 +115,12 @@ Module::Module(const format::Plan &plan, const KernelResolver &resolve) {
     needed |= !g.symbol.empty();
   if (!resolve && needed) {
     checkIsa(plan.isa);
-    handle = load(plan.code);
+    std::tie(code.handle, code.fd) = load(plan.code);
   }
   for (const format::Kernel &k : plan.kernels)
     kernels.push_back(find(k.symbol));
   for (const format::Gemm &g : plan.gemms)
     gemms.push_back(g.symbol.empty() ? nullptr : find(g.symbol));
-}
-
-Module::~Module() {
-  if (handle)
-    dlclose(handle);
 }
 
 } // namespace hocket::device::cpu

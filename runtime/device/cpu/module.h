@@ -18,7 +18,6 @@ class Module {
 public:
   /// `resolve`, when given, replaces the code section (tests).
   Module(const format::Plan &plan, const KernelResolver &resolve);
-  ~Module();
   Module(const Module &) = delete;
   Module &operator=(const Module &) = delete;
 
@@ -27,7 +26,13 @@ public:
   KernelFunction gemm(uint32_t entry) const { return gemms[entry]; }
 
 private:
-  void *handle = nullptr;
+  /// A loaded object.  Its descriptor stays open as long as it is loaded: dlopen knows objects by their
+  /// path, /proc/self/fd/N, and would give this one again for another plan's code under the same number.
+  struct Code {
+    void *handle = nullptr;
+    int fd = -1;
+    ~Code();
+  } code;
   std::vector<KernelFunction> kernels, gemms;
 };
 

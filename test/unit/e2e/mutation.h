@@ -23,11 +23,14 @@ struct Mutation {
   int64_t rank = -1;     ///< the one rank that changes; -1: all ranks of the class
 };
 
-/// All mutations of a plan. Exchanges of operations that do the same are none.
+/// All mutations of a plan. Exchanges that change no address, peer or payload in any list are none.
 std::vector<Mutation> mutationsOf(const format::Plan &plan);
 
 /// "s0.F[12] all_reduce 'x' <-> s0.F[15] all_reduce 'y' in rank 2".
 std::string describe(const format::Plan &plan, const Mutation &m);
+
+/// Why nobody needs to notice the mutation; empty if somebody should.
+std::string reasonOf(const format::Plan &plan, const Mutation &m);
 
 format::Plan apply(const format::Plan &plan, const Mutation &m);
 
@@ -50,7 +53,8 @@ double difference(const Outcome &a, const Outcome &b);
 
 enum class Verdict { Verify, Equality, Error, Equivalent };
 
-/// Runs the changed plan only if `verify` finds nothing.
+/// Runs the changed plan only if `verify` finds it sound. (That a deleted instruction leaves a gap between
+/// operands, which `verify` refuses too, would say nothing about synchronisation.)
 Verdict judge(const format::Plan &mutant, const Outcome &expected, const std::string &text, std::string &why);
 
 struct Counts {
