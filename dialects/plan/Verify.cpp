@@ -32,7 +32,7 @@ LogicalResult ClassOp::verify() {
   for (RegionOp region : getBody().getOps<RegionOp>()) {
     if (int64_t(region.getOffset()) < end)
       return region.emitOpError("overlaps the region before it: starts at ")
-             << region.getOffset() << ", legal from " << end;
+             << int64_t(region.getOffset()) << ", legal from " << end;
     end = region.getOffset() + region.getBytes();
   }
   if (end > int64_t(getArena()))
@@ -41,9 +41,11 @@ LogicalResult ClassOp::verify() {
 }
 
 LogicalResult RegionOp::verify() {
+  if (int64_t(getBytes()) < 0)
+    return emitOpError("bytes = ") << int64_t(getBytes()) << "; at least 0";
   for (auto [n, what] : {std::pair{getSlots(), "slots"}, {getLayers(), "layers"}, {getMicros(), "micros"}})
     if (int64_t(n) < 1)
-      return emitOpError(what) << " = " << n << "; at least 1";
+      return emitOpError(what) << " = " << int64_t(n) << "; at least 1";
   return success();
 }
 
@@ -55,8 +57,12 @@ LogicalResult ListOp::verify() {
 }
 
 LogicalResult RepeatOp::verify() {
-  if (getStep() == 0 || (int64_t(getTo()) - int64_t(getFrom())) % int64_t(getStep()) != 0)
-    return emitOpError("never ends: from ") << getFrom() << " to " << getTo() << " by " << getStep();
+  int64_t from = getFrom(), to = getTo(), step = getStep();
+  for (int64_t n : {from, to, step})
+    if (n < INT32_MIN || n > INT32_MAX)
+      return emitOpError("counts with ") << n << ", which has more than 32 bits";
+  if (step == 0 || (to - from) % step != 0 || (to - from) / step < 0)
+    return emitOpError("never ends: from ") << from << " to " << to << " by " << step;
   for (Operation &op : getBody().front())
     if (isa<RepeatOp>(op))
       return op.emitOpError("is nested in a repeat; repeats are flat");
