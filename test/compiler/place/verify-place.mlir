@@ -18,6 +18,11 @@
 // RUN: sed 's/place.home = "recv x"/model.name = "x"/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=NO-HOME
 // RUN: sed 's/place.home = "recv x"/place.home = "param emb"/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=OPERANDS
 // RUN: sed 's/target = "recv dz", to = @s0/target = "recv dz", to = @s4/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=TRANSFER-MESH
+// RUN: sed 's/place.task(%4, %0#1)\(.*\) : (\(tensor<8x4x8xf32, [^>]*>>\), \(tensor<1x8x4x8xf32, [^>]*>>\))/place.task(%0#1, %4)\1 : (\3, \2)/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=OPERAND-TYPE
+// RUN: sed 's/place.task(%4, %0#1)\(.*\) : (\(tensor<8x4x8xf32, [^>]*>>\), tensor<1x8x4x8xf32, [^>]*>>)/place.task(%4)\1 : (\2)/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=OPERAND-MISSING
+// RUN: sed '/fn = @s1.update/{s/%6:4/%6:3/; s/, tensor<3x8x8xf32>)$/)/}' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=RESULTS
+// RUN: sed 's/-> (tensor<f32> {place.home = "sum loss"})/-> tensor<f32>/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=RESULT-HOME
+// RUN: sed 's/fn = @s1.back, mesh = @s1, name = "B"/fn = @s1.back, mesh = @s1, name = "F"/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=TASK-TWICE
 
 // NO-TRANSFER: uses a value of @s0 on @s1 without a transfer
 // CIRCLE: order tables wait for each other in a circle
@@ -35,3 +40,8 @@
 // NO-HOME: argument {{[0-9]+}} has no place.home
 // OPERANDS: has 1 operands, @s1.fwd takes 0
 // TRANSFER-MESH: names an unknown mesh
+// OPERAND-TYPE: operand 0 has another type than argument 2 of @s0.back
+// OPERAND-MISSING: lacks an operand for "stash layer.x"
+// RESULTS: results differ from those of @s1.update
+// RESULT-HOME: result 0 has no place.home
+// TASK-TWICE: is the second task F of @s1
