@@ -431,3 +431,12 @@ sched.order {
     sched.recv {home = "send x", comm = @p, delta = 1 : i64, micro = 0 : i64, slot = 0 : i64, stream = ""}
   } {level = 1 : i64}
 } {stage = "s0", table = "step"}
+
+// -----
+
+sched.task @s0.F {
+^bb0(%x: tensor<4xf32>, %y: tensor<?x4xf32>):
+  // expected-error @+1 {{needs static shapes}}
+  %z = sched.gemm(%y, %y) {m = 2 : i64, n = 2 : i64, k = 4 : i64, tb, stream = "compute"} : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<2x2xf32>
+  sched.yield() : () -> ()
+} {stage = "s0", inputs = ["recv x", "recv y"], outputs = []}
