@@ -18,6 +18,14 @@
 // RUN: sed 's/{stage = "s1", table = "init"}/{stage = "s0", table = "init"}/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=TABLE
 // RUN: sed '0,/sched.run {micro = 1/s/sched.run {micro = 1/sched.run {micro = 0/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: sed '0,/kernel = @gather_f32_16x8_[0-9a-f]*/s/kernel = @gather_f32_16x8_[0-9a-f]*/kernel = @nobody/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=KERNEL
+// RUN: sed 's/\["input tokens", "param layer.w", "recv dz"/["input tokens", "param emb", "recv dz"/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=HOME-TYPE
+// RUN: sed 's/sched.kernel @constant_f32_scalar_[0-9a-f]*/sched.kernel @probe/; s/kernel = @constant_f32_scalar_[0-9a-f]*/kernel = @probe/; s/kernel = @gather_f32_16x8_[0-9a-f]*/kernel = @probe/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=KERNEL-TYPES
+// RUN: sed '0,/sched.send.*"param emb"/{/sched.send.*"param emb"/d}' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: sed '0,/task = @s1.F/{/task = @s1.F/d}' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=RECV-OVERWRITE
+// RUN: sed '/task = @s1.F/d' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNREAD
+// RUN: sed '/stash = 1.*task = @s0.B/d' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=FULL
+// RUN: sed 's/outputs = \["sum loss"\], stage = "s1"/outputs = ["sum loss"], stage = "s7"/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=TASK-STAGE
+// RUN: sed 's/{stage = "s1", table = "init"}/{stage = "s7", table = "init"}/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER-STAGE
 // RUN: not hocket-opt %s --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=CIRCLE
 
 // NO-SEND: is one of 2 sends from stage 1 to stage 0, which receives 3
@@ -36,8 +44,17 @@
 // TABLE: is the second table init of "s0"
 // TWICE: is the second of @s0.F for micro-batch 0
 // KERNEL: runs unknown kernel @nobody
+// HOME-TYPE: has "param emb" of type 'tensor<1x8x8xf32>', elsewhere it is 'tensor<16x8xf32>'
+// KERNEL-TYPES: and kernel @probe differ in types
+// EMPTY: is empty
+// RECV-OVERWRITE: overwrites slot 0 of "recv x", still in use
+// UNREAD: receives "recv x", which nobody reads
+// FULL: leaves slot 0 of "recv dz" full (micro-batch 1)
+// TASK-STAGE: belongs to unknown stage "s7"
+// ORDER-STAGE: is for unknown stage "s7"
 
 // Two stages that send before they receive: each waits for the other.
+par.mesh {axes = ["pipeline"], sizes = array<i64: 2>, sym_name = "mesh", time = ["micro"], times = array<i64: 1>}
 place.mesh {axes = [], sizes = array<i64>, sym_name = "s0", stage = 0 : i64, layers = array<i64: 0, 1>}
 place.mesh {axes = [], sizes = array<i64>, sym_name = "s1", stage = 1 : i64, layers = array<i64: 1, 2>}
 sched.comm {axes = ["pipeline"], order = 0 : i64, pair, sym_name = "pipeline"}
