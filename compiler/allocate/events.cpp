@@ -110,7 +110,8 @@ void Deriver::unrollList(const std::vector<ListEntry> &list) {
     for (uint32_t i = t.first; i < t.first + t.count;) {
       const Instr &instr = program.instrs[i];
       if (instr.op == Op::Repeat) {
-        // Three layers show every hazard: first, steady, last.
+        // The first two and the last two layers show every hazard between neighbours, into the loop
+        // and out of it; runtime/verify unrolls all of them.
         std::vector<int32_t> layers;
         for (int32_t l = instr.from; l != instr.to; l += instr.step)
           layers.push_back(l);
