@@ -89,6 +89,17 @@ static void remember(const std::string &path) {
 
 OutputFile::OutputFile(const std::string &path)
     : name(path), temporary(path + ".tmp." + std::to_string(getpid())) {
+  struct stat s;
+  if (stat(path.c_str(), &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode)) {
+    // A device or pipe is written to: renaming a file over /dev/full would replace the device.
+    temporary.clear();
+    fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+      throw Error(kExitRunTime, "cannot write " + name + ": " + std::strerror(errno));
+    fcntl(fd, F_SETFL, 0); // O_NONBLOCK was for opening a pipe that nobody reads
+    buffer.reserve(1 << 16);
+    return;
+  }
   fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd < 0 && errno == EEXIST) {
     // Left by a killed process that had our id.
@@ -105,6 +116,8 @@ OutputFile::~OutputFile() {
   if (fd < 0)
     return;
   close(fd);
+  if (temporary.empty())
+    return;
   unlink(temporary.c_str());
   forget(temporary);
 }
@@ -146,6 +159,13 @@ void OutputFile::flush() {
 
 void OutputFile::commit() {
   flush();
+  if (temporary.empty()) {
+    int closed = close(fd);
+    fd = -1;
+    if (closed != 0)
+      fail("finish");
+    return;
+  }
   // Some file systems (pipes, FUSE) have no fsync; that is no failure to write.
   if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
     fail("sync");

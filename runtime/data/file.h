@@ -30,6 +30,7 @@ private:
 
 /// A file that appears under its name only when it is complete: written beside
 /// it, synced, renamed.  Without commit() nothing is left.  Failures throw Error(4).
+/// What is no regular file already, a device or a pipe, is written to directly.
 class OutputFile {
 public:
   explicit OutputFile(const std::string &path);

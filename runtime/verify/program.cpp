@@ -372,10 +372,10 @@ void ClassCheck::launch(uint32_t at) {
   if (!operands(at, k.args.size(), "as the kernel declares"))
     return;
   // A result that overwrites an operand in place: the same range once to read, once to write.
-  std::set<std::tuple<Access, uint16_t, uint8_t, int64_t, uint64_t>> ranges;
+  std::set<std::tuple<Access, OperandKind, uint16_t, uint8_t, int64_t, uint64_t>> ranges;
   auto key = [&](uint16_t i, Access access) {
     const Operand &o = c.operands[in.firstOperand + i];
-    return std::tuple(access, o.index, o.flags, o.offset, k.args[i].bytes);
+    return std::tuple(access, o.kind, o.index, o.flags, o.offset, k.args[i].bytes);
   };
   for (uint16_t i = 0; i < in.operandCount; ++i)
     if (k.args[i].access != Access::Value)
