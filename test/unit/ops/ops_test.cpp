@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 #include "compile.h"
 
-#include "runtime/data/random.h"
 #include "gtest/gtest.h"
 
 using namespace hocket;
@@ -40,31 +39,15 @@ const Trained &oneRank(const std::string &name) {
   return it != cache.end() ? it->second : cache[name] = run(programOf(name), 'b', 1);
 }
 
-struct Sharded {
-  std::string name;
-  char letter;
-  int64_t size;
-};
+} // namespace
+
+namespace hocket::test::ops {
 void PrintTo(const Sharded &c, std::ostream *os) { *os << c.name << " by " << c.letter << " on " << c.size; }
+} // namespace hocket::test::ops
+
+namespace {
 std::string label(const testing::TestParamInfo<Sharded> &info) {
   return info.param.name + "_" + info.param.letter + std::to_string(info.param.size);
-}
-
-std::vector<Sharded> everything() {
-  std::vector<Sharded> result;
-  for (const Program &p : programs())
-    for (char letter : p.letters)
-      for (int64_t size : {2, 3, 4})
-        result.push_back({p.name, letter, size});
-  return result;
-}
-
-/// Of every op and letter one size, drawn by a fixed seed.
-std::vector<Sharded> slice() {
-  std::vector<Sharded> result, all = everything();
-  for (size_t i = 0; i < all.size(); i += 3)
-    result.push_back(all[i + data::counterRandom(1, 0, i) % 3]);
-  return result;
 }
 
 class Ops : public testing::TestWithParam<Sharded> {};
@@ -91,8 +74,7 @@ void check(const Sharded &c) {
 }
 
 TEST_P(Ops, EqualsOneRank) { check(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Slice, Ops, testing::ValuesIn(slice()), label);
-INSTANTIATE_TEST_SUITE_P(DISABLED_Sweep, Ops, testing::ValuesIn(everything()), label);
+INSTANTIATE_TEST_SUITE_P(Sharded, Ops, testing::ValuesIn(cases()), label);
 
 class OneRank : public testing::TestWithParam<std::string> {};
 

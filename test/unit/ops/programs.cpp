@@ -321,4 +321,13 @@ std::vector<std::string> holders(const Program &p, char letter) {
   return result;
 }
 
+std::vector<Sharded> everything() {
+  std::vector<Sharded> result;
+  for (const Program &p : programs())
+    for (char letter : p.letters)
+      for (int64_t size : {2, 3, 4})
+        result.push_back({p.name, letter, size});
+  return result;
+}
+
 } // namespace hocket::test::ops

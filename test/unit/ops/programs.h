@@ -46,4 +46,16 @@ std::string moduleText(const Program &program, const Extents &extents);
 /// Names of the arguments of the loss that have `letter`.
 std::vector<std::string> holders(const Program &program, char letter);
 
+/// A program sharded by one of its letters.
+struct Sharded {
+  std::string name;
+  char letter;
+  int64_t size;
+};
+
+/// Every letter of every program on 2, 3 and 4 ranks; the sizes of one letter follow each other.
+std::vector<Sharded> everything();
+/// Those that the test at hand takes: slice.cpp or sweep.cpp.
+std::vector<Sharded> cases();
+
 } // namespace hocket::test::ops
