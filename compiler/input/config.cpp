@@ -1,6 +1,7 @@
 #include "compiler/input/config.h"
 
 #include "compiler/input/table_reader.h"
+#include "compiler/input/units.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -129,6 +130,9 @@ public:
       return std::nullopt;
     }
     readCommon();
+    if (diags.errors() == before && c.parameters() > kMaxParameters)
+      diags.error(c.loc, "the model has " + withCommas(c.parameters()) + " parameters; at most " +
+                             withCommas(kMaxParameters) + " can be planned");
     return diags.errors() == before ? std::optional(c) : std::nullopt;
   }
 
@@ -359,6 +363,8 @@ private:
   /// Sizes whose products stay below 2^62 in ModelConfig::parameters.
   static constexpr int64_t kMaxLayers = 1 << 14, kMaxWidth = 1 << 22, kMaxHeads = 1 << 10,
                            kMaxVocab = 1 << 24, kMaxPositions = 1 << 24;
+  /// Value, gradient and moments on one rank stay below 2^62 bytes (kMaxArenaBytes in runtime/verify).
+  static constexpr uint64_t kMaxParameters = uint64_t(1) << 54;
   /// A tile of attention holds rows of this many elements (compiler/kernels/attention.cpp).
   static constexpr int64_t kMaxHeadDim = 512;
 

@@ -34,17 +34,18 @@ bool checkJob(const ModelConfig &model, const Cluster &cluster, const Job &job, 
         .error(job.sequenceLoc, "the sequence of " + Twine(job.sequence) + " is longer than the model's " +
                                     Twine(model.maxPositions) + " positions")
         .note(model.maxPositionsLoc, "at most " + Twine(model.maxPositions) + " is legal");
-  // A stacked tensor of the global batch: its bytes, and sums of them over a rank, fit 63 bits.
+  // A stacked tensor of the global batch: its bytes, and the sum of some tens of such residuals on a
+  // rank, stay below 2^62 (kMaxArenaBytes in runtime/verify).
   double width = double(std::max({model.hidden, model.ffn, model.vocab, model.heads * model.headDim}));
   double elements = double(job.globalBatch) * double(job.sequence) * double(model.layers) * width;
-  if (elements > 0x1p56)
+  if (elements > 0x1p54)
     diags
         .error(job.globalBatchLoc, "a global batch of " + Twine(job.globalBatch) + " sequences of " +
                                        Twine(job.sequence) + " tokens is too large for " +
                                        Twine(model.layers) + " layers of up to " + Twine(int64_t(width)) +
                                        " values a token")
         .note(job.globalBatchLoc,
-              "at most " + Twine(int64_t(0x1p56 / (elements / double(job.globalBatch)))) + " is legal");
+              "at most " + Twine(int64_t(0x1p54 / (elements / double(job.globalBatch)))) + " is legal");
   double rate = job.dtype == format::DType::F64 ? cluster.device.rateF64 : cluster.device.rateF32;
   if (rate == 0) {
     StringRef dtype = job.dtype == format::DType::F64 ? "f64" : "f32";
