@@ -1,4 +1,5 @@
 #include "compiler/schedule/Passes.h"
+#include "dialects/par/Sharding.h"
 #include "dialects/place/Place.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -57,9 +58,14 @@ LogicalResult eachTransfer(sched::TransfersOp group, Fn fn) {
 
 LogicalResult Verifier::checkComms() {
   std::map<int64_t, sched::CommOp> orders;
-  for (auto comm : module.getOps<sched::CommOp>())
+  par::MeshOp mesh = par::findMesh(module);
+  for (auto comm : module.getOps<sched::CommOp>()) {
     if (!orders.emplace(comm.getOrder(), comm).second)
       return comm.emitOpError("has the order number of another communicator");
+    for (StringRef axis : par::axesOf(comm.getAxes()))
+      if (!mesh || par::axisSize(mesh, axis) == 0 || par::isTimeAxis(mesh, axis))
+        return comm.emitOpError("joins \"") << axis << "\", which is no axis of devices";
+  }
   return success();
 }
 

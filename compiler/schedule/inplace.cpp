@@ -31,10 +31,15 @@ static bool tie(Value v, BlockArgument arg, InPlace &out) {
   };
   if (auto map = dyn_cast<model::MapOp>(op)) {
     model::Dims dims = cast<model::LetterOp>(op).getLetters();
-    for (unsigned i = 0; i < op->getNumOperands(); ++i)
-      if (op->getOperand(i) == arg && dims.operands[i] == dims.results[r])
-        return pair(i);
-    return false;
+    int found = -1;
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      if (op->getOperand(i) != arg)
+        continue;
+      if (dims.operands[i] != dims.results[r])
+        return false; // another element's read would come after this one's write
+      found = int(i);
+    }
+    return found >= 0 && pair(unsigned(found));
   }
   if (auto gemm = dyn_cast<sched::GemmOp>(op))
     return gemm.getC() == arg;

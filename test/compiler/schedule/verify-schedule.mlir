@@ -10,6 +10,7 @@
 // RUN: sed 's/stash = 1 : i64/stash = 0 : i64/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=STASH
 // RUN: sed 's/, stash = 1 : i64//' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-SLOT
 // RUN: sed 's/order = 2 : i64, pair/order = 1 : i64, pair/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=COMM-ORDER
+// RUN: sed '/sched.comm/s/axes = \["data"\]/axes = ["dato"]/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=COMM-AXIS
 // RUN: sed 's/comm = @data/comm = @pipeline/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
 // RUN: sed 's/{comm = @pipeline/{comm = @data/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=PAIR
 // RUN: sed '0,/delta = 1/s/delta = 1/delta = 5/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=PEER
@@ -36,6 +37,7 @@
 // STASH: overwrites slot 0 of "stash", still in use by micro-batch 0
 // NO-SLOT: has no slot for "stash"
 // COMM-ORDER: has the order number of another communicator
+// COMM-AXIS: joins "dato", which is no axis of devices
 // GROUP: needs a group communicator, @pipeline is none
 // PAIR: needs a pair communicator, @data is none
 // PEER: has its peer at distance 5, where there is none
