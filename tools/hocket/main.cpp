@@ -136,6 +136,8 @@ int planVerb(const CLI::App &plan, PlanOptions &o, const std::string &folder) {
   if (!o.startFrom.empty() &&
       !pick<Phase>("--start-from", o.startFrom, llvm::ArrayRef(phases).drop_front(2), r.startFrom))
     return kExitBadInput;
+  if (r.stopAfter != Phase::None && r.stopAfter < r.startFrom)
+    return usage("--stop-after=" + o.stopAfter + " comes before --start-from=" + o.startFrom, "");
   if (!pick<ColorMode>(
           "--color", o.color,
           {{"auto", ColorMode::Auto}, {"always", ColorMode::Always}, {"never", ColorMode::Never}}, r.color) ||

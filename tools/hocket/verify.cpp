@@ -8,6 +8,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <new>
+
 using namespace llvm;
 
 namespace hocket {
@@ -24,8 +26,14 @@ int verifyVerb(const std::string &path, bool json) {
     code = result.error.exitCode();
     error = result.error.message;
   } else {
-    std::vector<verify::Finding> found = verify::verify(*result.plan);
-    code = found.empty() ? 0 : 1;
+    std::vector<verify::Finding> found;
+    try {
+      found = verify::verify(*result.plan);
+      code = found.empty() ? 0 : 1;
+    } catch (const std::bad_alloc &) {
+      code = 4;
+      error = (file + ": not enough memory to verify the plan").str();
+    }
     for (const verify::Finding &f : found) {
       if (!json)
         errs() << file << ": error: " << f.str() << "\n";
