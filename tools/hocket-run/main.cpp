@@ -3,6 +3,7 @@
 #include "runtime/error.h"
 #include "runtime/format/read.h"
 #include "runtime/ranks.h"
+#include "runtime/trace/trace.h"
 #include "runtime/verify/verify.h"
 #include "tools/hocket-run/signals.h"
 #include "tools/hocket-run/training.h"
@@ -36,12 +37,12 @@ int dryRun(const format::Plan &plan, const run::Options &o) {
   std::string place, placeJson;
   for (size_t a = 0; a < at.size(); ++a) {
     place += fmt::format("{}{}={}", a ? ", " : "", plan.axes[a].name, at[a]);
-    placeJson += fmt::format("{}\"{}\":{}", a ? "," : "", plan.axes[a].name, at[a]);
+    placeJson += fmt::format("{}{}:{}", a ? "," : "", trace::jsonString(plan.axes[a].name), at[a]);
   }
   uint64_t init = unrolledCount(program, program.init), step = unrolledCount(program, program.step),
            eval = unrolledCount(program, program.eval);
   if (o.json) {
-    fmt::print("{{\"format_version\":1,\"rank\":{},\"coordinates\":{{{}}},\"step_instructions\":{},"
+    fmt::print("{{\"format_version\":\"1.0\",\"rank\":{},\"coordinates\":{{{}}},\"step_instructions\":{},"
                "\"init_instructions\":{},\"eval_instructions\":{},\"arena_bytes\":{}}}\n",
                o.rank, placeJson, step, init, eval, program.arenaBytes);
     return kExitOk;

@@ -17,7 +17,7 @@ static const CLI::Validator kWhole(
 
 std::optional<int> parse(int argc, char **argv, Options &o) {
   CLI::App app("Trains the model of a plan file on this machine.", "hocket-run");
-  app.set_version_flag("--version", "hocket-run 0.1.0");
+  app.set_version_flag("--version", "hocket-run " HOCKET_VERSION);
   std::string type, order = "random";
   app.add_option("plan", o.plan, "Plan file (.hkt)")->required()->type_name("FILE.hkt");
   CLI::Option *data =
@@ -64,6 +64,8 @@ std::optional<int> parse(int argc, char **argv, Options &o) {
       throw CLI::RequiredError("--data");
     if (!o.dryRun && !*steps)
       throw CLI::RequiredError("--steps");
+    if (!o.saveGradients.empty() && !o.dryRun && o.steps == 0)
+      throw CLI::ValidationError("--save-gradients", "there are no gradients without a step: --steps is 0");
   } catch (const CLI::ParseError &e) {
     return app.exit(e) == 0 ? kExitOk : kExitBadInput;
   }

@@ -20,7 +20,7 @@ static std::string number(double v) { return std::isfinite(v) ? fmt::format("{}"
 
 static void printJson(const format::Plan &plan, const Result &r) {
   fmt::print(
-      "{{\"format_version\":1,\"ranks\":{},\"steps\":{},\"validation_loss_before\":{},"
+      "{{\"format_version\":\"1.0\",\"ranks\":{},\"steps\":{},\"validation_loss_before\":{},"
       "\"validation_loss_after\":{},\"train_loss\":{},\"step_seconds\":{},\"predicted_step_seconds\":{},"
       "\"tokens_per_s\":{},\"arena_bytes\":{},\"peak_resident_bytes\":{},\"resident_beside_bytes\":{},"
       "\"step_allocations\":{},\"library_allocations\":{}}}\n",

@@ -206,9 +206,9 @@ Result train(format::Plan plan, const Options &o) {
     if (o.steps)
       outputs.evaluation(result.steps, result.validationAfter);
   }
-  measureMemory(session, text, result);
   if (!o.save.empty())
     session.save(o.save);
+  measureMemory(session, text, result); // after the last thing that takes memory
   outputs.commit();
   result.signal = stopRequested();
   return result;
