@@ -88,7 +88,6 @@ Cost predict(const CostInput &in) {
       bytes += term.second;
     if (bytes > cost.bytes) {
       cost.bytes = bytes;
-      cost.fullest = i;
       cost.memory = std::move(terms);
     }
   }

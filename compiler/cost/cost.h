@@ -37,14 +37,13 @@ struct CostInput {
 
   // The job and the strategy.
   double globalBatch = 1; ///< sequences
-  int64_t pipeline = 1, data = 1, tensor = 1, microBatch = 1;
+  int64_t data = 1, tensor = 1, microBatch = 1;
   std::vector<int64_t> stageLayers; ///< one per stage
   bool oneFOneB = true;             ///< else GPipe
 
   // The machine.
   double rate = 0;       ///< FLOP/s of the element type
   double memoryRate = 0; ///< bytes/s; 0: not known, no memory term
-  double memory = 0;     ///< bytes of one device
   LinkFacts tensorLink, dataLink, pipelineLink;
 };
 
@@ -54,7 +53,6 @@ using CostTerm = std::pair<std::string, double>;
 struct Cost {
   double seconds = 0;                 ///< one optimizer step
   double bytes = 0;                   ///< of the fullest device
-  int64_t fullest = 0;                ///< its stage
   std::vector<CostTerm> time, memory; ///< add up to the above
 };
 

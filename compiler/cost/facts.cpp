@@ -53,7 +53,6 @@ CostInput costInput(const ModelConfig &model, const Cluster &cluster, const Job 
   in.elementBytes = job.dtype == format::DType::F64 ? 8 : 4;
 
   in.globalBatch = d(job.globalBatch);
-  in.pipeline = strategy.pipeline;
   in.data = strategy.data;
   in.tensor = strategy.tensor;
   in.microBatch = std::max<int64_t>(1, strategy.microBatch);
@@ -62,7 +61,6 @@ CostInput costInput(const ModelConfig &model, const Cluster &cluster, const Job 
 
   in.rate = job.dtype == format::DType::F64 ? cluster.device.rateF64 : cluster.device.rateF32;
   in.memoryRate = cluster.device.memoryRate;
-  in.memory = d(cluster.device.memory);
   in.tensorLink = linkOf(cluster, strategy, "tensor");
   in.dataLink = linkOf(cluster, strategy, "data");
   in.pipelineLink = linkOf(cluster, strategy, "pipeline");

@@ -73,7 +73,6 @@ private:
   DenseMap<Operation *, unsigned> position;
   DenseMap<Value, std::string> names;
   std::map<std::string, unsigned> taken;
-  SmallVector<std::pair<Value, std::string>> metrics;
   // Of place.step while it is written.
   std::map<std::pair<void *, std::pair<int, int>>, Value> moved; // (value, from stage, to stage)
   DenseMap<Value, Value> normOf;

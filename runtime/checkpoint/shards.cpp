@@ -35,7 +35,7 @@ std::vector<std::string> groups(const Param &p) {
       result.emplace_back();
     } else if (c == ')' && open) {
       open = false;
-    } else if (c >= 'a' && c <= 'z') {
+    } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
       if (open)
         result.back() += c;
       else
