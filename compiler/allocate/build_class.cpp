@@ -129,7 +129,9 @@ FailureOr<uint32_t> Builder::transfersTemplate(sched::TransfersOp op, format::Li
     if (!keys[i].empty()) {
       if (slotted == 4)
         return op.emitOpError("moves more than four slotted buffers at one level");
-      entry.slot[slotted++] = item.slot;
+      if (item.slot < 0 || item.slot > UINT16_MAX)
+        return op.emitOpError("moves slot ") << item.slot << "; legal: 0 to " << UINT16_MAX;
+      entry.slot[slotted++] = uint16_t(item.slot);
     }
   auto it = templateOf.find(signature);
   if (it != templateOf.end())
@@ -203,7 +205,10 @@ LogicalResult Builder::list(sched::OrderOp order, std::vector<format::ListEntry>
         Attribute slot = run.getSlots().get(key);
         if (!slot)
           return op.emitOpError("gives no slot for \"") << key << "\"";
-        entry.slot[i] = cast<IntegerAttr>(slot).getInt();
+        auto number = dyn_cast<IntegerAttr>(slot);
+        if (!number || number.getInt() < 0 || number.getInt() > UINT16_MAX)
+          return op.emitOpError("slot of \"") << key << "\" is " << slot << "; legal: 0 to " << UINT16_MAX;
+        entry.slot[i] = uint16_t(number.getInt());
       }
     } else if (auto transfers = dyn_cast<sched::TransfersOp>(op)) {
       FailureOr<uint32_t> index = transfersTemplate(transfers, entry);

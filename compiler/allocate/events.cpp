@@ -92,7 +92,7 @@ private:
   ClassProgram &program;
   const Plan &plan;
   size_t streams;
-  uint16_t slots = 1; ///< highest slot number of any list entry + 1
+  uint32_t slots = 1; ///< highest slot number of any list entry + 1
   std::vector<Step> steps;
   std::vector<std::vector<Access>> touched; ///< by step
   std::vector<Node> nodes;
@@ -222,7 +222,7 @@ void Deriver::group() {
   }
   for (const Step &step : steps)
     for (uint16_t slot : step.entry.slot)
-      slots = std::max<uint16_t>(slots, slot + 1);
+      slots = std::max<uint32_t>(slots, uint32_t(slot) + 1);
   into.resize(program.instrs.size());
   from.resize(program.instrs.size());
 }

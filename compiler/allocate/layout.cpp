@@ -8,8 +8,8 @@ namespace hocket::allocate {
 
 uint64_t bytesOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
-    return 0;
+  if (!tensor || !tensor.hasStaticShape() || !tensor.getElementType().isIntOrFloat())
+    return 0; // dtypeOf reports it where it matters
   uint64_t bits = tensor.getElementType().getIntOrFloatBitWidth();
   return uint64_t(tensor.getNumElements()) * (bits / 8);
 }
@@ -120,6 +120,8 @@ static LogicalResult addHome(ClassLayout &layout, StringAttr name, Type type, st
     auto tensor = cast<RankedTensorType>(type);
     home.type = RankedTensorType::get(tensor.getShape().drop_front(), tensor.getElementType());
   }
+  if (failed(dtypeOf(home.type, reportOn)))
+    return failure();
   home.bytes = bytesOf(home.type);
   auto [it, fresh] = layout.homes.insert({name, home});
   if (fresh)

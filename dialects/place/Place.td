@@ -35,12 +35,14 @@ def Place_ParamOp : Place_Op<"param"> {
                        OptionalAttr<DictionaryAttr>:$valid, BoolAttr:$stacked, DenseI64ArrayAttr:$layers,
                        BoolAttr:$owner);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def Place_InputOp : Place_Op<"input"> {
   let summary = "An input of a mesh (tokens, labels): the encoded global type says which rows a rank gets";
   let arguments = (ins FlatSymbolRefAttr:$mesh, StrAttr:$name, TypeAttr:$type);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def Place_StepOp : Place_Op<"step", [NoTerminator]> {

@@ -66,3 +66,27 @@ LogicalResult AllReduceOp::verify() {
     return emitOpError("kind \"") << getKind() << "\" is not sum";
   return success();
 }
+
+LogicalResult ParamOp::verify() {
+  auto tensor = dyn_cast<RankedTensorType>(getType());
+  if (!tensor || tensor.getRank() != int64_t(getDims().size()))
+    return emitOpError("letters \"") << getDims() << "\" do not name the dimensions of " << getType();
+  for (StringRef key : {"name", "layout", "init"})
+    if (!isa_and_nonnull<StringAttr>(getCheckpoint().get(key)))
+      return emitOpError("checkpoint lacks the string \"") << key << "\"";
+  if (Attribute part = getCheckpoint().get("part")) {
+    auto list = dyn_cast<ArrayAttr>(part);
+    if (!list || list.size() != 3 || !llvm::all_of(list, llvm::IsaPred<IntegerAttr>))
+      return emitOpError("part is not [dimension, index, count]: ") << part;
+  }
+  if (getStacked() ? getLayers().size() != 2 || getLayers()[0] < 0 || getLayers()[0] >= getLayers()[1] : !getLayers().empty())
+    return emitOpError("layers are ") << getLayers() << "; legal: [begin, end) if stacked, else none";
+  return success();
+}
+
+LogicalResult InputOp::verify() {
+  auto tensor = dyn_cast<RankedTensorType>(getType());
+  if (!tensor || tensor.getRank() != 2)
+    return emitOpError("has type ") << getType() << "; inputs are rows by sequence";
+  return success();
+}

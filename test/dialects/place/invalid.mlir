@@ -110,3 +110,28 @@ place.step {
   %y = place.all_reduce(%x) {meshes = [@s0], kind = "max"} : (tensor<f32>) -> tensor<f32>
   place.yield() : () -> ()
 }, { place.yield() : () -> () } {micro = 1 : i64, metrics = [], order = {}}
+
+// -----
+
+// expected-error @+1 {{letters "vh" do not name the dimensions of 'tensor<4xf32>'}}
+place.param {checkpoint = {init = "one", layout = "h", name = "n"}, dims = "vh", layers = array<i64>, mesh = @s0, name = "n", owner = true, stacked = false, type = tensor<4xf32>}
+
+// -----
+
+// expected-error @+1 {{checkpoint lacks the string "layout"}}
+place.param {checkpoint = {init = "one", name = "n"}, dims = "h", layers = array<i64>, mesh = @s0, name = "n", owner = true, stacked = false, type = tensor<4xf32>}
+
+// -----
+
+// expected-error @+1 {{part is not [dimension, index, count]: [0, 1]}}
+place.param {checkpoint = {init = "one", layout = "h", name = "n", part = [0, 1]}, dims = "h", layers = array<i64>, mesh = @s0, name = "n", owner = true, stacked = false, type = tensor<4xf32>}
+
+// -----
+
+// expected-error @+1 {{legal: [begin, end) if stacked, else none}}
+place.param {checkpoint = {init = "one", layout = "h", name = "n"}, dims = "h", layers = array<i64: 2>, mesh = @s0, name = "n", owner = true, stacked = true, type = tensor<4xf32>}
+
+// -----
+
+// expected-error @+1 {{inputs are rows by sequence}}
+place.input {mesh = @s0, name = "tokens", type = tensor<4xi32>}
