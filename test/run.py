@@ -112,26 +112,27 @@ def lit(build):
     return Result(passed, failed)
 
 
+def e2e_scripts():
+    """The executables in test/e2e/; its .test files are lit's."""
+    paths = sorted(glob.glob(os.path.join(SOURCE, "test", "e2e", "*")))
+    return [p for p in paths if os.path.isfile(p) and os.access(p, os.X_OK)]
+
+
 def e2e(build):
-    """Every executable in test/e2e/."""
     total = Result(0, 0)
-    for path in sorted(glob.glob(os.path.join(SOURCE, "test", "e2e", "*"))):
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            r = script([path, build])
-            print(f"       {os.path.basename(path)}: {r.passed} passed, {r.failed} failed", flush=True)
-            total = Result(total.passed + r.passed, total.failed + r.failed)
+    for path in e2e_scripts():
+        r = script([path, build])
+        print(f"{os.path.basename(path)}: {r.passed} passed, {r.failed} failed", flush=True)
+        total = Result(total.passed + r.passed, total.failed + r.failed)
     return total
 
 
 def quickstart():
-    """The user's first command, from a built tree: under a minute, and it learns."""
-    begin = time.monotonic()
+    """The user's first command, from a built tree: it learns and leaves its files."""
     code, output = run(["tools/quickstart.sh"])
-    seconds = time.monotonic() - begin
     loss = re.search(r"^loss +([\d.]+) -> ([\d.]+)", output, re.M)
     checks = {
         f"exit code {code}": code == 0,
-        f"{seconds:.0f} s, at most 60 s": seconds <= 60,
         "the loss falls by more than 1": loss is not None and float(loss[1]) - float(loss[2]) > 1,
         "strategy, memory verdict and step time are printed": all(
             re.search(p, output, re.M) for p in (r"^strategy .*data 2 x tensor 2", r"^memory .*fits", r"measured.*predicted")),
@@ -199,7 +200,7 @@ def main():
         suites.append(("lit", f"lit {label}", lambda b=b: lit(b)))
         if b == first:
             suites.append(("docs", f"docs {label}", lambda b=b: script(["test/docs/commands.py", b])))
-        if glob.glob(os.path.join(SOURCE, "test", "e2e", "*")):
+        if any(os.path.isfile(p) and os.access(p, os.X_OK) for p in glob.glob(os.path.join(SOURCE, "test", "e2e", "*"))):
             suites.append(("e2e", f"e2e {label}", lambda b=b: e2e(b)))
         if b == os.path.join(SOURCE, "build", "dev"):
             suites.append(("quickstart", "quickstart", quickstart))
