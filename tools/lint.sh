@@ -61,5 +61,11 @@ rule "links lead somewhere" "$(tracked '*.md' | while IFS= read -r f; do
   done
 done)"
 
+rule "every page is in its folder's README" "$(tracked 'docs/*.md' 'docs/decisions/*.md' 'dialects/*/RATIONALE.md' | grep -v '^docs/reference/\|README.md$' |
+  while IFS= read -r f; do
+    case $f in docs/*) index=$(dirname "$f")/README.md link=$(basename "$f") ;; *) index=docs/README.md link=../$f ;; esac
+    grep -qF "($link)" "$index" || echo "$f is not in $index"
+  done)"
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
