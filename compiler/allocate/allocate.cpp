@@ -30,8 +30,8 @@ static FailureOr<format::Plan> build(ModuleOp module, StringRef isa, int64_t thr
       return failure();
   // Operands number them with 16 bits; the other tables grow with a class's program, not with the classes.
   if (plan.affines.size() > 65536)
-    return module.emitError("needs ") << plan.affines.size()
-                                      << " affine expressions; a plan holds 65536: fewer pipeline stages",
+    return module.emitError("needs ")
+               << plan.affines.size() << " affine expressions; a plan holds 65536: fewer pipeline stages",
            failure();
   return plan;
 }

@@ -435,9 +435,8 @@ uint64_t Placement::colour(std::function<FailureOr<uint64_t>(Operation *)> scrat
   std::vector<size_t> order(items.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::pair(items[b].bytes, a) < std::pair(items[a].bytes, b);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::pair(items[b].bytes, a) < std::pair(items[a].bytes, b); });
   auto meets = [](const Item &a, const Item &b) {
     for (Interval x : a.lives)
       for (Interval y : b.lives)

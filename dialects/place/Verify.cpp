@@ -79,7 +79,8 @@ LogicalResult ParamOp::verify() {
     if (!list || list.size() != 3 || !llvm::all_of(list, llvm::IsaPred<IntegerAttr>))
       return emitOpError("part is not [dimension, index, count]: ") << part;
   }
-  if (getStacked() ? getLayers().size() != 2 || getLayers()[0] < 0 || getLayers()[0] >= getLayers()[1] : !getLayers().empty())
+  if (getStacked() ? getLayers().size() != 2 || getLayers()[0] < 0 || getLayers()[0] >= getLayers()[1]
+                   : !getLayers().empty())
     return emitOpError("layers are ") << getLayers() << "; legal: [begin, end) if stacked, else none";
   return success();
 }

@@ -68,7 +68,8 @@ static_assert(sizeof(Operand) == 16);
 enum class Op : uint16_t {
   Launch = 0, ///< index = kernel entry; operands as the entry declares them
   Gemm,       ///< index = gemm entry; operands a, b, c, scratch (scratch only if entry.scratchBytes > 0)
-  Collective, ///< index = communicator, arg = CollectiveKind; operand: buffer, in place; bytes; dtype in flags
+  Collective, ///< index = communicator, arg = CollectiveKind; operand: buffer, in place; bytes; dtype in
+              ///< flags
   Send,       ///< index = communicator, arg = peer delta along its axis; operand: buffer; bytes
   Recv,       ///< as Send
   Group,      ///< the next `arg` instructions (Send/Recv of one stream) start together and end together
@@ -76,9 +77,10 @@ enum class Op : uint16_t {
   Fill,       ///< operand: destination, zeroed; bytes
   Record,     ///< event number index (+ slot[flags-1] if flags != 0) on `stream`
   Wait,       ///< `stream` waits for the last earlier Record, in issue order, of that event
-  Repeat,     ///< the next `arg` instructions run for l = from, from+step, … (|to-from| / |step| times); never nested
-  Mark,       ///< begin (flags = 0) or end (flags = 1) of a named span on `stream`, for traces
-  Metric,     ///< index = metric; operand: one scalar of the metric's dtype, read when the stream arrives
+  Repeat, ///< the next `arg` instructions run for l = from, from+step, … (|to-from| / |step| times); never
+          ///< nested
+  Mark,   ///< begin (flags = 0) or end (flags = 1) of a named span on `stream`, for traces
+  Metric, ///< index = metric; operand: one scalar of the metric's dtype, read when the stream arrives
 };
 
 enum class CollectiveKind : uint16_t { AllReduceSum = 0, AllReduceMax, AllGather, ReduceScatter };
@@ -93,8 +95,8 @@ struct Instr {
   uint32_t firstOperand = 0; ///< into ClassProgram::operands
   uint32_t index = 0;
   int32_t arg = 0;
-  uint32_t name = 0;  ///< into Plan::strings: the model-level name, for reports
-  uint64_t bytes = 0; ///< payload of Collective, Send, Recv, Copy, Fill
+  uint32_t name = 0;                  ///< into Plan::strings: the model-level name, for reports
+  uint64_t bytes = 0;                 ///< payload of Collective, Send, Recv, Copy, Fill
   int32_t from = 0, to = 0, step = 0; ///< Repeat only
   uint32_t reserved = 0;
 };
@@ -104,7 +106,12 @@ static_assert(sizeof(Instr) == 48);
 // Kernels
 //===----------------------------------------------------------------------===//
 
-enum class Access : uint8_t { Read = 0, Write = 1, ReadWrite = 2, Value = 3 /* Constant, Affine or Scalar */ };
+enum class Access : uint8_t {
+  Read = 0,
+  Write = 1,
+  ReadWrite = 2,
+  Value = 3 /* Constant, Affine or Scalar */
+};
 
 struct KernelArg {
   Access access = Access::Read;
@@ -235,7 +242,7 @@ struct Param {
   std::string layout;
   uint32_t partDim = 0, partIndex = 0, partCount = 1;
   uint32_t classIndex = 0;
-  bool owner = true; ///< false: a tied copy; the owner's value is the one saved
+  bool owner = true;                         ///< false: a tied copy; the owner's value is the one saved
   Operand value, gradient, moment1, moment2; ///< addresses at layer layerBegin (kLayered set if stacked)
 };
 
@@ -305,7 +312,7 @@ struct Plan {
   double flopsPerStep = 0; ///< model FLOPs of one step over all ranks
 
   // Target
-  std::string isa;          ///< "x86-64-v3": the code section needs it
+  std::string isa; ///< "x86-64-v3": the code section needs it
   uint32_t threadsPerRank = 1;
   std::vector<uint8_t> code; ///< x86-64 ELF shared object
 

@@ -8,7 +8,8 @@ std::string jsonString(const std::string &text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-TraceFile::TraceFile(const std::string &path, std::vector<std::string> s) : file(path), strings(std::move(s)) {
+TraceFile::TraceFile(const std::string &path, std::vector<std::string> s)
+    : file(path), strings(std::move(s)) {
   file.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
 }
 

@@ -78,8 +78,10 @@ std::vector<Field> makeFields() {
 #define INSTR(FIELD)                                                                                         \
   scalar("instr." #FIELD, [cls](Plan &p, Random &r) { return &pick(cls(p, r).instrs, r)->FIELD; });
   INSTR(op)
-  INSTR(flags) INSTR(stream) INSTR(operandCount) INSTR(firstOperand) INSTR(index) INSTR(arg) INSTR(name)
-      INSTR(bytes) INSTR(from) INSTR(to) INSTR(step) INSTR(reserved)
+  INSTR(flags)
+  INSTR(stream)
+  INSTR(operandCount) INSTR(firstOperand) INSTR(index) INSTR(arg) INSTR(name) INSTR(bytes) INSTR(from)
+      INSTR(to) INSTR(step) INSTR(reserved)
 #undef INSTR
       // The fields of instructions that use them: most instructions are launches.
       auto with = [&](const char *name, std::vector<Op> ops, auto Instr::*field) {
@@ -111,7 +113,9 @@ std::vector<Field> makeFields() {
 #define OPERAND(FIELD)                                                                                       \
   scalar("operand." #FIELD, [cls](Plan &p, Random &r) { return &pick(cls(p, r).operands, r)->FIELD; });
   OPERAND(kind)
-  OPERAND(flags) OPERAND(index) OPERAND(reserved) OPERAND(offset)
+  OPERAND(flags)
+  OPERAND(index)
+  OPERAND(reserved) OPERAND(offset)
 #undef OPERAND
 #define ENTRY(FIELD)                                                                                         \
   scalar("entry." #FIELD, [cls](Plan &p, Random &r) {                                                        \
@@ -157,7 +161,9 @@ std::vector<Field> makeFields() {
   scalar("gemm." #FIELD,                                                                                     \
          [](Plan &p, Random &r) { return p.gemms.empty() ? nullptr : &pick(p.gemms, r)->FIELD; });
   GEMM(m)
-  GEMM(n) GEMM(k) GEMM(lda) GEMM(ldb) GEMM(ldc) GEMM(dtype) GEMM(scratchBytes) GEMM(work)
+  GEMM(n)
+  GEMM(k)
+  GEMM(lda) GEMM(ldb) GEMM(ldc) GEMM(dtype) GEMM(scratchBytes) GEMM(work)
 #undef GEMM
       auto flag = [&](const char *name, bool Gemm::*field) {
         fields.push_back({name, [field](Plan &p, Random &r) -> std::string {
@@ -189,10 +195,12 @@ std::vector<Field> makeFields() {
   symbol("param.layout", [](Plan &p, Random &r) { return &pick(p.params, r)->layout; });
 #define PARAM(FIELD) scalar("param." #FIELD, [](Plan &p, Random &r) { return &pick(p.params, r)->FIELD; });
   PARAM(dtype)
-  PARAM(layerBegin) PARAM(layerEnd) PARAM(partDim) PARAM(partIndex) PARAM(partCount) PARAM(classIndex)
-      PARAM(value.kind) PARAM(value.flags) PARAM(value.index) PARAM(value.offset) PARAM(gradient.index)
-          PARAM(gradient.offset) PARAM(gradient.flags) PARAM(moment1.index) PARAM(moment1.offset)
-              PARAM(moment2.index) PARAM(moment2.offset)
+  PARAM(layerBegin)
+  PARAM(layerEnd)
+  PARAM(partDim) PARAM(partIndex) PARAM(partCount) PARAM(classIndex) PARAM(value.kind) PARAM(value.flags)
+      PARAM(value.index) PARAM(value.offset) PARAM(gradient.index) PARAM(gradient.offset)
+          PARAM(gradient.flags) PARAM(moment1.index) PARAM(moment1.offset) PARAM(moment2.index)
+              PARAM(moment2.offset)
 #undef PARAM
 #define DIM(FIELD)                                                                                           \
   scalar("param.dim." #FIELD, [](Plan &p, Random &r) {                                                       \
@@ -221,7 +229,9 @@ std::vector<Field> makeFields() {
                     }});
 #define INPUT(FIELD) scalar("input." #FIELD, [](Plan &p, Random &r) { return &pick(p.inputs, r)->FIELD; });
   INPUT(kind)
-  INPUT(classIndex) INPUT(rows) INPUT(at.index) INPUT(at.offset) INPUT(at.flags) INPUT(at.kind)
+  INPUT(classIndex)
+  INPUT(rows)
+  INPUT(at.index) INPUT(at.offset) INPUT(at.flags) INPUT(at.kind)
 #undef INPUT
       scalar("input.axes", [](Plan &p, Random &r) { return pick(pick(p.inputs, r)->axes, r); });
   scalar("scalar.kind",

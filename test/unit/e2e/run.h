@@ -19,7 +19,7 @@ struct Case {
   std::string strategy = "data=1,tensor=1,pipeline=1"; ///< mesh, or the path of a strategy.toml
   std::string dtype = "f64";
   int64_t globalBatch = 4, microBatch = 4;
-  std::string job; ///< job.toml; the golden model's own when empty
+  std::string job = {}; ///< job.toml; the golden model's own when empty
 };
 
 inline std::string goldenFolder(const std::string &model) {

@@ -7,9 +7,9 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +33,6 @@ protected:
     Plan p = tinyRunPlan();
     std::string code = contents(HOCKET_TINY_KERNELS);
     p.code.assign(code.begin(), code.end());
-    p.metrics.push_back({"grad_norm", 1, DType::F32});
     writePlan(plan, p);
     std::string bytes;
     for (int i = 0; i < 4000; ++i)
