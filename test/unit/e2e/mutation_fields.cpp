@@ -76,23 +76,31 @@ std::vector<Field> makeFields() {
   auto cls = [](Plan &p, Random &random) -> ClassProgram & { return *pick(p.classes, random); };
 
 #define INSTR(FIELD)                                                                                         \
-  scalar("instr." #FIELD, [cls](Plan &p, Random &r) { return &pick(cls(p, r).instrs, r)->FIELD; });
-  INSTR(op)
-  INSTR(flags)
-  INSTR(stream)
-  INSTR(operandCount) INSTR(firstOperand) INSTR(index) INSTR(arg) INSTR(name) INSTR(bytes) INSTR(from)
-      INSTR(to) INSTR(step) INSTR(reserved)
+  scalar("instr." #FIELD, [cls](Plan &p, Random &r) { return &pick(cls(p, r).instrs, r)->FIELD; })
+  INSTR(op);
+  INSTR(flags);
+  INSTR(stream);
+  INSTR(operandCount);
+  INSTR(firstOperand);
+  INSTR(index);
+  INSTR(arg);
+  INSTR(name);
+  INSTR(bytes);
+  INSTR(from);
+  INSTR(to);
+  INSTR(step);
+  INSTR(reserved);
 #undef INSTR
-      // The fields of instructions that use them: most instructions are launches.
-      auto with = [&](const char *name, std::vector<Op> ops, auto Instr::*field) {
-        scalar(name, [cls, ops, field](Plan &p, Random &r) -> decltype(&(std::declval<Instr &>().*field)) {
-          std::vector<Instr *> found;
-          for (Instr &i : cls(p, r).instrs)
-            if (std::find(ops.begin(), ops.end(), i.op) != ops.end())
-              found.push_back(&i);
-          return found.empty() ? nullptr : &(found[r() % found.size()]->*field);
-        });
-      };
+  // The fields of instructions that use them: most instructions are launches.
+  auto with = [&](const char *name, std::vector<Op> ops, auto Instr::*field) {
+    scalar(name, [cls, ops, field](Plan &p, Random &r) -> decltype(&(std::declval<Instr &>().*field)) {
+      std::vector<Instr *> found;
+      for (Instr &i : cls(p, r).instrs)
+        if (std::find(ops.begin(), ops.end(), i.op) != ops.end())
+          found.push_back(&i);
+      return found.empty() ? nullptr : &(found[r() % found.size()]->*field);
+    });
+  };
   with("collective.index", {Op::Collective}, &Instr::index);
   with("collective.arg", {Op::Collective}, &Instr::arg);
   with("collective.bytes", {Op::Collective}, &Instr::bytes);
@@ -111,28 +119,40 @@ std::vector<Field> makeFields() {
   with("gemm.index", {Op::Gemm}, &Instr::index);
   with("metric.index", {Op::Metric}, &Instr::index);
 #define OPERAND(FIELD)                                                                                       \
-  scalar("operand." #FIELD, [cls](Plan &p, Random &r) { return &pick(cls(p, r).operands, r)->FIELD; });
-  OPERAND(kind)
-  OPERAND(flags)
-  OPERAND(index)
-  OPERAND(reserved) OPERAND(offset)
+  scalar("operand." #FIELD, [cls](Plan &p, Random &r) { return &pick(cls(p, r).operands, r)->FIELD; })
+  OPERAND(kind);
+  OPERAND(flags);
+  OPERAND(index);
+  OPERAND(reserved);
+  OPERAND(offset);
 #undef OPERAND
 #define ENTRY(FIELD)                                                                                         \
   scalar("entry." #FIELD, [cls](Plan &p, Random &r) {                                                        \
     ClassProgram &c = cls(p, r);                                                                             \
     auto &list = r() % 4 ? c.step : r() % 2 ? c.eval : c.init;                                               \
     return list.empty() ? nullptr : &pick(list, r)->FIELD;                                                   \
-  });
-      ENTRY(templateIndex) ENTRY(reserved) ENTRY(micro) ENTRY(slot[0]) ENTRY(slot[1]) ENTRY(slot[2])
-          ENTRY(slot[3])
+  })
+  ENTRY(templateIndex);
+  ENTRY(reserved);
+  ENTRY(micro);
+  ENTRY(slot[0]);
+  ENTRY(slot[1]);
+  ENTRY(slot[2]);
+  ENTRY(slot[3]);
 #undef ENTRY
 #define REGION(FIELD)                                                                                        \
-  scalar("region." #FIELD, [cls](Plan &p, Random &r) { return &pick(cls(p, r).regions, r)->FIELD; });
-              REGION(kind) REGION(offset) REGION(bytes) REGION(slots) REGION(slotStride) REGION(layers)
-                  REGION(layerStride) REGION(micros) REGION(microStride)
+  scalar("region." #FIELD, [cls](Plan &p, Random &r) { return &pick(cls(p, r).regions, r)->FIELD; })
+  REGION(kind);
+  REGION(offset);
+  REGION(bytes);
+  REGION(slots);
+  REGION(slotStride);
+  REGION(layers);
+  REGION(layerStride);
+  REGION(micros);
+  REGION(microStride);
 #undef REGION
-                      scalar("template.first",
-                             [cls](Plan &p, Random &r) { return &pick(cls(p, r).templates, r)->first; });
+  scalar("template.first", [cls](Plan &p, Random &r) { return &pick(cls(p, r).templates, r)->first; });
   scalar("template.count", [cls](Plan &p, Random &r) { return &pick(cls(p, r).templates, r)->count; });
   scalar("class.first", [cls](Plan &p, Random &r) { return pick(cls(p, r).first, r); });
   scalar("class.last", [cls](Plan &p, Random &r) { return pick(cls(p, r).last, r); });
@@ -159,21 +179,26 @@ std::vector<Field> makeFields() {
   scalar("kernel.work", [](Plan &p, Random &r) { return &pick(p.kernels, r)->work; });
 #define GEMM(FIELD)                                                                                          \
   scalar("gemm." #FIELD,                                                                                     \
-         [](Plan &p, Random &r) { return p.gemms.empty() ? nullptr : &pick(p.gemms, r)->FIELD; });
-  GEMM(m)
-  GEMM(n)
-  GEMM(k)
-  GEMM(lda) GEMM(ldb) GEMM(ldc) GEMM(dtype) GEMM(scratchBytes) GEMM(work)
+         [](Plan &p, Random &r) { return p.gemms.empty() ? nullptr : &pick(p.gemms, r)->FIELD; })
+  GEMM(m);
+  GEMM(n);
+  GEMM(k);
+  GEMM(lda);
+  GEMM(ldb);
+  GEMM(ldc);
+  GEMM(dtype);
+  GEMM(scratchBytes);
+  GEMM(work);
 #undef GEMM
-      auto flag = [&](const char *name, bool Gemm::*field) {
-        fields.push_back({name, [field](Plan &p, Random &r) -> std::string {
-                            Gemm *g = pick(p.gemms, r);
-                            if (!g)
-                              return "";
-                            g->*field = !(g->*field);
-                            return "flipped";
-                          }});
-      };
+  auto flag = [&](const char *name, bool Gemm::*field) {
+    fields.push_back({name, [field](Plan &p, Random &r) -> std::string {
+                        Gemm *g = pick(p.gemms, r);
+                        if (!g)
+                          return "";
+                        g->*field = !(g->*field);
+                        return "flipped";
+                      }});
+  };
   flag("gemm.transposeA", &Gemm::transposeA);
   flag("gemm.transposeB", &Gemm::transposeB);
   flag("gemm.accumulate", &Gemm::accumulate);
@@ -194,29 +219,42 @@ std::vector<Field> makeFields() {
   symbol("isa", [](Plan &p, Random &) { return &p.isa; });
   symbol("param.layout", [](Plan &p, Random &r) { return &pick(p.params, r)->layout; });
 #define PARAM(FIELD) scalar("param." #FIELD, [](Plan &p, Random &r) { return &pick(p.params, r)->FIELD; });
-  PARAM(dtype)
-  PARAM(layerBegin)
-  PARAM(layerEnd)
-  PARAM(partDim) PARAM(partIndex) PARAM(partCount) PARAM(classIndex) PARAM(value.kind) PARAM(value.flags)
-      PARAM(value.index) PARAM(value.offset) PARAM(gradient.index) PARAM(gradient.offset)
-          PARAM(gradient.flags) PARAM(moment1.index) PARAM(moment1.offset) PARAM(moment2.index)
-              PARAM(moment2.offset)
+  PARAM(dtype);
+  PARAM(layerBegin);
+  PARAM(layerEnd);
+  PARAM(partDim);
+  PARAM(partIndex);
+  PARAM(partCount);
+  PARAM(classIndex);
+  PARAM(value.kind);
+  PARAM(value.flags);
+  PARAM(value.index);
+  PARAM(value.offset);
+  PARAM(gradient.index);
+  PARAM(gradient.offset);
+  PARAM(gradient.flags);
+  PARAM(moment1.index);
+  PARAM(moment1.offset);
+  PARAM(moment2.index);
+  PARAM(moment2.offset);
 #undef PARAM
 #define DIM(FIELD)                                                                                           \
   scalar("param.dim." #FIELD, [](Plan &p, Random &r) {                                                       \
     Param *q = pick(p.params, r);                                                                            \
     return q->dims.empty() ? nullptr : &pick(q->dims, r)->FIELD;                                             \
-  });
-                  DIM(local) DIM(global) DIM(letter)
+  })
+  DIM(local);
+  DIM(global);
+  DIM(letter);
 #undef DIM
-                      scalar("param.dim.axes", [](Plan &p, Random &r) -> uint32_t * {
-                        std::vector<uint32_t *> found;
-                        for (Param &q : p.params)
-                          for (ParamDim &d : q.dims)
-                            for (uint32_t &a : d.axes)
-                              found.push_back(&a);
-                        return found.empty() ? nullptr : found[r() % found.size()];
-                      });
+  scalar("param.dim.axes", [](Plan &p, Random &r) -> uint32_t * {
+    std::vector<uint32_t *> found;
+    for (Param &q : p.params)
+      for (ParamDim &d : q.dims)
+        for (uint32_t &a : d.axes)
+          found.push_back(&a);
+    return found.empty() ? nullptr : found[r() % found.size()];
+  });
   fields.push_back({"param.stacked", [](Plan &p, Random &r) -> std::string {
                       Param *q = pick(p.params, r);
                       q->stacked = !q->stacked;
@@ -228,12 +266,15 @@ std::vector<Field> makeFields() {
                       return "flipped";
                     }});
 #define INPUT(FIELD) scalar("input." #FIELD, [](Plan &p, Random &r) { return &pick(p.inputs, r)->FIELD; });
-  INPUT(kind)
-  INPUT(classIndex)
-  INPUT(rows)
-  INPUT(at.index) INPUT(at.offset) INPUT(at.flags) INPUT(at.kind)
+  INPUT(kind);
+  INPUT(classIndex);
+  INPUT(rows);
+  INPUT(at.index);
+  INPUT(at.offset);
+  INPUT(at.flags);
+  INPUT(at.kind);
 #undef INPUT
-      scalar("input.axes", [](Plan &p, Random &r) { return pick(pick(p.inputs, r)->axes, r); });
+  scalar("input.axes", [](Plan &p, Random &r) { return pick(pick(p.inputs, r)->axes, r); });
   scalar("scalar.kind",
          [](Plan &p, Random &r) { return p.scalars.empty() ? nullptr : &pick(p.scalars, r)->kind; });
   scalar("scalar.dtype",
