@@ -4,7 +4,6 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/record.h"
 #include "compiler/input/mlir_bridge.h"
-#include "dialects/model/Order.h"
 
 namespace hocket {
 
@@ -14,12 +13,8 @@ bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const PlanInputs 
     MlirDiagnosticBridge bridge(module.getContext(), diags, code);
     mlir::PassManager passes(module.getContext());
     add(passes);
-    if (mlir::succeeded(passes.run(module))) {
-      // From schedule on, a kernel's name says what its map looks like.
-      if (phase < Phase::Schedule)
-        model::orderMaps(module);
+    if (mlir::succeeded(passes.run(module)))
       return true;
-    }
     if (!diags.failed())
       diags.error("phase " + name(phase) + " failed without a message", kExitInternal);
     return false;
