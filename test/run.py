@@ -159,6 +159,8 @@ def bytes_equal(builds):
         ("llama-tiny, tensor=2,pipeline=2", ["job-gpt2-tiny.toml", "--model", "llama-tiny", "--cluster",
                                              "clusters/laptop.toml", "--strategy", "tensor=2,pipeline=2",
                                              "--micro-batch", "4"]),
+        ("llama-3.1-405b, tensor=8,pipeline=16", ["job-llama-3.1-405b.toml", "--cluster", "cpu-2048x8:16", "--strategy",
+                                                  "strategy-405b.toml"]),
     ]
     passed = failed = 0
     for title, arguments in cases:

@@ -4,6 +4,7 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/record.h"
 #include "compiler/input/mlir_bridge.h"
+#include "dialects/model/Order.h"
 
 namespace hocket {
 
@@ -13,8 +14,12 @@ bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const PlanInputs 
     MlirDiagnosticBridge bridge(module.getContext(), diags, code);
     mlir::PassManager passes(module.getContext());
     add(passes);
-    if (mlir::succeeded(passes.run(module)))
+    if (mlir::succeeded(passes.run(module))) {
+      // From schedule on, a kernel's name says what its map looks like.
+      if (phase < Phase::Schedule)
+        model::orderMaps(module);
       return true;
+    }
     if (!diags.failed())
       diags.error("phase " + name(phase) + " failed without a message", kExitInternal);
     return false;

@@ -11,6 +11,7 @@
 #include "compiler/input/mlir_bridge.h"
 #include "compiler/input/output_file.h"
 #include "compiler/search/choose.h"
+#include "dialects/model/Order.h"
 #include "runtime/format/write.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -105,6 +106,7 @@ bool Compilation::import() {
     diags.error("importing " + inputs.model.name + " failed", kExitInternal);
   if (!module)
     return false;
+  model::orderMaps(*module);
   recordJob(*module, inputs);
   return true;
 }
