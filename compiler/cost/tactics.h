@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/pipeline/tables.h"
+
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -20,7 +22,7 @@ inline constexpr size_t kPrecisions = 6;
 
 enum class Axis : uint8_t { Pipeline, Data, Context, Tensor };
 
-enum class ScheduleKind : uint8_t { GPipe, OneFOneB, Interleaved, ZbH1, ZbH2, ZbV, VHalf, DualPipeV };
+using ScheduleKind = pipeline::Schedule;
 
 /// What is sharded over the shard group: nothing, moments and master weights,
 /// gradients too, parameters too (ZeRO 0 to 3; 3 is FSDP).
