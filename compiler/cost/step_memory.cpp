@@ -1,0 +1,201 @@
+#include "compiler/cost/step_memory.h"
+#include "compiler/pipeline/theory.h"
+
+#include <algorithm>
+
+namespace hocket::cost {
+
+namespace {
+
+double d(int64_t n) { return double(n); }
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Bytes of one activation and of one parameter in the compute type.  Low
+/// precisions keep both in 16 bits and quantize on the way into products.
+double width(Precision p) { return p == Precision::F64 ? 8 : p == Precision::F32 ? 4 : 2; }
+
+/// Moments and, when parameters are 16-bit, a master copy in f32.
+double optimizerBytes(Precision p) { return p == Precision::F64 ? 16 : p == Precision::F32 ? 8 : 12; }
+
+double gradientBytes(const Tactics &t) {
+  return t.gradientsF32 && width(t.precision) < 4 ? 4 : width(t.precision);
+}
+
+/// Heads of keys and values on one device: fewer heads than devices are held twice.
+double kvHeadsHere(const ModelShape &m, int64_t tensor) {
+  return d(ceilDiv(std::max<int64_t>(m.kvHeads, 1), tensor));
+}
+
+double attentionParameters(const ModelShape &m, int64_t tensor) {
+  double h = d(m.hidden), t = d(tensor);
+  if (m.latent.kvRank > 0) {
+    const LatentShape &l = m.latent;
+    double heads = d(m.heads) / t, q = d(l.nopeDim + l.ropeDim);
+    double query = l.qRank ? h * d(l.qRank) + d(l.qRank) * (heads * q + 1) : h * heads * q;
+    return query + h * d(l.kvRank + l.ropeDim) + d(l.kvRank) * (heads * d(l.nopeDim + l.valueDim) + 1) +
+           heads * d(l.valueDim) * h;
+  }
+  double q = d(m.heads) * d(m.headDim) / t, kv = kvHeadsHere(m, tensor) * d(m.headDim);
+  return 2 * h * q + 2 * h * kv + (m.biased ? q + 2 * kv + h : 0);
+}
+
+double denseFeedForward(const ModelShape &m, int64_t width, int64_t tensor) {
+  double h = d(m.hidden), f = d(width) / d(tensor);
+  return (m.gated ? 3 : 2) * h * f + (m.biased ? f + h : 0);
+}
+
+double normParameters(const ModelShape &m) { return (m.biased ? 4 : 2) * d(m.hidden); }
+
+/// The positions of the first and of the last virtual stage.
+int64_t lastPosition(const Tactics &t) { return pipeline::isV(t.schedule) ? 0 : t.pipeline - 1; }
+
+/// Layers of a position that keep the dense feed-forward of a model with experts.
+int64_t denseLayersHere(const ModelShape &m, const Tactics &t, int64_t device) {
+  if (m.experts.count == 0)
+    return layersOf(t, m.layers, device);
+  int64_t before = 0; // the first layers lie on the first positions
+  for (int64_t k = 0; k < device; ++k)
+    before += layersOf(t, m.layers, k);
+  return std::clamp<int64_t>(m.experts.denseLayers - before, 0, layersOf(t, m.layers, device));
+}
+
+/// Tokens of one micro-batch on one device.
+double tokens(const Workload &w, const Tactics &t) { return d(t.microBatch) * d(w.sequence) / d(t.context); }
+
+struct LayerBytes {
+  double input = 0;  ///< what full recompute keeps
+  double kept = 0;   ///< all but scores
+  double scores = 0; ///< what selective recompute drops
+};
+
+LayerBytes layerBytes(const ModelShape &m, const Workload &w, const Tactics &t, const MemoryConstants &c) {
+  double n = tokens(w, t), e = width(t.precision), h = d(m.hidden), tensor = d(t.tensor);
+  double whole = t.sequenceParallel ? tensor : 1, heads = d(m.heads) / tensor;
+  LayerBytes out;
+  out.input = n * e * h / whole;
+  double norms = 4 * e * h / whole, attention;
+  if (const LatentShape &l = m.latent; l.kvRank > 0)
+    attention =
+        e * (heads * d(2 * (l.nopeDim + l.ropeDim) + 2 * l.valueDim) + d(l.qRank + l.kvRank + l.ropeDim)) +
+        4 * heads;
+  else
+    attention = e * (2 * heads * d(m.headDim) + 2 * kvHeadsHere(m, t.tensor) * d(m.headDim)) + 4 * heads;
+  double operands = m.gated ? 3 : 2, feed = e * operands * d(m.ffn) / tensor;
+  if (const ExpertShape &x = m.experts; x.count > 0) {
+    // Balanced routing: as many tokens arrive as leave, whatever `expert` is.
+    double routed = d(x.topk) / (t.sequenceParallel ? tensor : 1);
+    feed = e * routed * (h + operands * d(x.ffn) / d(t.expertTensor)) +
+           e * operands * d(x.shared) * d(x.ffn) / tensor + 4 * d(x.count) / whole;
+  }
+  out.kept = n * (norms + attention + feed);
+  double reach = d(m.window > 0 ? std::min(m.window, w.sequence) : w.sequence);
+  out.scores = n * c.scoreBytes * heads * reach;
+  return out;
+}
+
+} // namespace
+
+int64_t layersOf(const Tactics &t, int64_t layers, int64_t device) {
+  int64_t stages = t.pipeline * t.chunks, sum = 0;
+  pipeline::Shape shape{t.schedule, t.pipeline, t.chunks, 1};
+  for (int64_t c = 0; c < t.chunks; ++c) {
+    int64_t s = pipeline::stageOf(shape, device, c);
+    sum += t.stageLayers.empty() ? layers / stages + (s < layers % stages) : t.stageLayers[size_t(s)];
+  }
+  return sum;
+}
+
+StageParameters stageParameters(const ModelShape &m, const Tactics &t, int64_t device) {
+  double h = d(m.hidden), layers = d(layersOf(t, m.layers, device));
+  double dense = d(denseLayersHere(m, t, device)), routed = layers - dense;
+  StageParameters out;
+  out.dense = layers * (attentionParameters(m, t.tensor) + normParameters(m)) +
+              dense * denseFeedForward(m, m.ffn, t.tensor);
+  if (routed > 0) {
+    const ExpertShape &x = m.experts;
+    out.dense += routed * (h * d(x.count) + d(x.shared) * denseFeedForward(m, x.ffn, t.tensor));
+    out.experts = routed * d(ceilDiv(x.count, t.expert)) * denseFeedForward(m, x.ffn, t.expertTensor);
+  }
+  double table = d(ceilDiv(m.vocab, t.tensor)) * h;
+  bool first = device == 0, last = device == lastPosition(t);
+  if (first)
+    out.dense += table + d(m.learnedPositions) * h;
+  if (last)
+    out.dense += normParameters(m) / 2 + (first && m.tied ? 0 : table);
+  return out;
+}
+
+double layerActivations(const ModelShape &m, const Workload &w, const Tactics &t, const MemoryConstants &c) {
+  LayerBytes b = layerBytes(m, w, t, c);
+  return b.kept + b.scores;
+}
+
+StageMemory stageMemory(const ModelShape &m, const Workload &w, const Tactics &t, const MemoryConstants &c,
+                        int64_t device) {
+  StageMemory out;
+  StageParameters params = stageParameters(m, t, device);
+  double replicas = d(t.data * t.context);
+  double group = t.shardGroup > 0 ? d(t.shardGroup) : replicas;
+  double expertReplicas = std::max(1.0, replicas * d(t.tensor) / d(t.expert * t.expertTensor));
+  double expertGroup = std::min(group, expertReplicas);
+  auto sharded = [&](Zero level, double bytes) {
+    return t.zero >= level ? params.dense * bytes / group + params.experts * bytes / expertGroup
+                           : (params.dense + params.experts) * bytes;
+  };
+  double e = width(t.precision), g = gradientBytes(t);
+  out.parameters = c.stateFactor * sharded(Zero::Parameters, e);
+  out.gradients = c.stateFactor * sharded(Zero::Gradients, g);
+  if (t.gradientsF32 && e < 4)
+    out.gradients += sharded(Zero::Gradients, c.accumulationCopy);
+  double moments = sharded(Zero::Optimizer, optimizerBytes(t.precision));
+  (t.offloadOptimizer ? out.host : out.optimizer) = moments;
+  out.optimizer += sharded(Zero::Optimizer, c.optimizerScratch);
+
+  int64_t layers = layersOf(t, m.layers, device);
+  LayerBytes layer = layerBytes(m, w, t, c);
+  double full = d(layers), selective = 0, none = 0; // layers by what they keep
+  switch (t.recompute) {
+  case Recompute::None:
+    none = full, full = 0;
+    break;
+  case Recompute::Selective:
+    selective = full, full = 0;
+    break;
+  case Recompute::Layers:
+    full = d(std::min(t.recomputeLayers, layers));
+    none = d(layers) - full;
+    break;
+  case Recompute::Full:
+    break;
+  }
+  int64_t micros = std::max<int64_t>(1, w.globalBatch / (t.data * t.microBatch));
+  pipeline::Shape shape{t.schedule, t.pipeline, t.chunks, micros};
+  double inFlight = pipeline::peakMicros(shape, device);
+  double kept = full * layer.input + selective * layer.kept + none * (layer.kept + layer.scores);
+  double activations = c.activationFactor * inFlight * kept;
+  out.activations = activations * (1 - t.offloadActivations);
+  out.host += activations * t.offloadActivations;
+  // A layer that is computed again is whole for a moment.
+  out.working = c.activationFactor * (full > 0        ? layer.kept + layer.scores
+                                      : selective > 0 ? layer.scores
+                                                      : layer.input);
+  if (device == lastPosition(t))
+    out.logits = c.logitBytes * tokens(w, t) * d(ceilDiv(m.vocab, t.tensor)) * (1 + d(m.predictedTokens));
+  if (t.zero == Zero::Parameters && layers > 0) {
+    // The layer that runs and the one ahead, and the gradients of one.
+    double one = params.dense / d(layers) + params.experts / d(layers);
+    out.gathered = (t.overlapParameters ? 2 : 1) * one * e + one * g;
+  }
+  out.reserve = c.reserve;
+  return out;
+}
+
+MemoryVerdict fullest(const ModelShape &m, const Workload &w, const Tactics &t, const MemoryConstants &c) {
+  MemoryVerdict best{0, stageMemory(m, w, t, c, 0)};
+  for (int64_t k = 1; k < t.pipeline; ++k)
+    if (StageMemory memory = stageMemory(m, w, t, c, k); memory.total() > best.memory.total())
+      best = {k, memory};
+  return best;
+}
+
+} // namespace hocket::cost

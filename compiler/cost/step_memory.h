@@ -1,0 +1,75 @@
+//===- step_memory.h - Bytes on the devices of a training step --------------===//
+//
+// Every term of a device's memory by name, for every pipeline position: a
+// verdict is about the fullest one, never about the average.  Closed form over
+// plain numbers; no allocation.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/cost/model_shape.h"
+#include "compiler/cost/tactics.h"
+
+namespace hocket::cost {
+
+/// What a software stack adds to the tensors that theory counts.
+struct MemoryConstants {
+  double reserve = 0;          ///< bytes: driver context, communicators, library workspaces
+  double activationFactor = 1; ///< bytes of the allocator per byte of activations
+  double stateFactor = 1;      ///< likewise, of parameters and gradients
+  double optimizerScratch = 0; ///< bytes per parameter of the optimizer's shard while it runs
+  double accumulationCopy =
+      0; ///< bytes per parameter beside f32 gradients (16-bit ones that are added to them)
+  double scoreBytes =
+      0; ///< per attention score that is kept: 5 without a fused kernel (arXiv 2205.05198), else 0
+  double logitBytes = 8; ///< per logit: 16-bit value, f32 copy or its gradient
+};
+
+/// Elements of the parameters of one device at one pipeline position, after
+/// tensor and expert sharding, before ZeRO.
+struct StageParameters {
+  double dense = 0;   ///< attention, norms, dense feed-forward, router, shared experts, embedding, head
+  double experts = 0; ///< routed experts
+};
+
+/// Bytes.
+struct StageMemory {
+  double parameters = 0, gradients = 0, optimizer = 0;
+  double activations = 0; ///< of all micro-batches in flight
+  double working = 0;     ///< of the layer that runs: what recompute brings back
+  double logits = 0, gathered = 0, reserve = 0;
+  double host = 0; ///< in the host's memory, not part of the total
+  double total() const {
+    return parameters + gradients + optimizer + activations + working + logits + gathered + reserve;
+  }
+};
+
+/// Layers of pipeline position `device` over all its chunks.
+int64_t layersOf(const Tactics &tactics, int64_t layers, int64_t device);
+
+/// Of one position; `device` 0 holds the embedding, the last one the head (in a
+/// V both are on device 0).
+StageParameters stageParameters(const ModelShape &model, const Tactics &tactics, int64_t device);
+
+/// Bytes that one layer keeps per micro-batch for its backward pass (counted
+/// tensor by tensor: norm inputs and outputs, q, k, v, attention's output and
+/// log-sums, the feed-forward's operands).  16-bit, no dropout: 32 s b h for
+/// GPT with equal heads and f = 4 h, and 5 a s b s more if scores are kept.
+double layerActivations(const ModelShape &model, const Workload &work, const Tactics &tactics,
+                        const MemoryConstants &constants);
+
+/// Of one position.  Activations in flight follow the schedule's peak
+/// (pipeline::peakMicros), state follows the ZeRO level, routed experts their
+/// own data-parallel group of data * context * tensor / (expert * expertTensor).
+StageMemory stageMemory(const ModelShape &model, const Workload &work, const Tactics &tactics,
+                        const MemoryConstants &constants, int64_t device);
+
+/// The fullest position.
+struct MemoryVerdict {
+  int64_t device = 0;
+  StageMemory memory;
+};
+MemoryVerdict fullest(const ModelShape &model, const Workload &work, const Tactics &tactics,
+                      const MemoryConstants &constants);
+
+} // namespace hocket::cost

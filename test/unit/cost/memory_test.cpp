@@ -1,0 +1,173 @@
+//===- memory_test.cpp - Bytes of a step against what is published ----------===//
+
+#include "compiler/cost/step_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace hocket::cost;
+
+namespace {
+
+ModelShape gpt(int64_t layers, int64_t hidden, int64_t heads, int64_t vocab) {
+  ModelShape m;
+  m.layers = layers, m.hidden = hidden, m.heads = m.kvHeads = heads, m.headDim = hidden / heads;
+  m.ffn = 4 * hidden, m.vocab = vocab, m.biased = true;
+  return m;
+}
+
+ModelShape llama(int64_t layers, int64_t hidden, int64_t heads, int64_t kvHeads, int64_t headDim, int64_t ffn,
+                 int64_t vocab) {
+  ModelShape m;
+  m.layers = layers, m.hidden = hidden, m.heads = heads, m.kvHeads = kvHeads, m.headDim = headDim;
+  m.ffn = ffn, m.vocab = vocab, m.gated = true;
+  return m;
+}
+
+double parameters(const ModelShape &m, const Tactics &t = {}) {
+  double sum = 0;
+  for (int64_t k = 0; k < t.pipeline; ++k) {
+    StageParameters p = stageParameters(m, t, k);
+    sum += p.dense + p.experts;
+  }
+  return sum;
+}
+
+// Exact counts as published; of DeepSeek-V3 without the 58 x 256 routing biases that no gradient reaches.
+TEST(Memory, ParametersOfPublishedModels) {
+  EXPECT_EQ(parameters(llama(126, 16384, 128, 8, 128, 53248, 128256)), 405853388800.0);
+  ModelShape small = llama(16, 2048, 32, 8, 64, 8192, 128256);
+  small.tied = true;
+  EXPECT_EQ(parameters(small), 1235814400.0);
+  ModelShape gpt2 = gpt(12, 768, 12, 50257);
+  gpt2.tied = true, gpt2.learnedPositions = 1024;
+  EXPECT_EQ(parameters(gpt2), 124439808.0);
+  ModelShape mixtral = llama(32, 4096, 32, 8, 128, 14336, 32000);
+  mixtral.experts = {8, 2, 14336, 0, 0};
+  EXPECT_EQ(parameters(mixtral), 46702792704.0);
+  ModelShape deepseek = llama(61, 7168, 128, 128, 128, 18432, 129280);
+  deepseek.experts = {256, 8, 2048, 1, 3};
+  deepseek.latent = {1536, 512, 128, 64, 128};
+  EXPECT_EQ(parameters(deepseek), 671026404352.0);
+}
+
+// Pipeline positions hold each layer once, whatever the schedule; a tied
+// head is a copy unless it lies with the embedding, as it does in a V.
+TEST(Memory, PositionsHoldEveryLayerOnce) {
+  ModelShape m = llama(126, 16384, 128, 8, 128, 53248, 128256);
+  Tactics t;
+  for (int64_t p : {1, 2, 4, 9, 16}) {
+    t.pipeline = p;
+    EXPECT_EQ(parameters(m, t), parameters(m)) << p;
+    t.schedule = ScheduleKind::ZbV, t.chunks = 2;
+    EXPECT_EQ(parameters(m, t), parameters(m)) << p;
+    t.schedule = ScheduleKind::OneFOneB, t.chunks = 1;
+  }
+  m.tied = true;
+  t.pipeline = 4;
+  EXPECT_EQ(parameters(m, t), parameters(m) + 128256.0 * 16384);
+  t.schedule = ScheduleKind::ZbV, t.chunks = 2;
+  EXPECT_EQ(parameters(m, t), parameters(m));
+}
+
+// arXiv 2205.05198, Table 2, without its dropout masks (2 s b h; with flash attention also the
+// 5 a s^2 b of scores go), and 4 bytes a token and head for the log-sums that a fused kernel keeps.
+TEST(Memory, ActivationsOfALayer) {
+  ModelShape m = gpt(96, 12288, 96, 51200);
+  Workload w{2048, 64, true};
+  Tactics t;
+  MemoryConstants fused, plain;
+  plain.scoreBytes = 5;
+  double sbh = 2048.0 * 12288, lse = 2048.0 * 96 * 4;
+  EXPECT_DOUBLE_EQ(layerActivations(m, w, t, fused), 32 * sbh + lse);
+  EXPECT_DOUBLE_EQ(layerActivations(m, w, t, plain), 32 * sbh + lse + 5.0 * 96 * 2048 * 2048);
+  t.tensor = 8;
+  EXPECT_DOUBLE_EQ(layerActivations(m, w, t, fused), (8 + 24 / 8.0) * sbh + lse / 8);
+  t.sequenceParallel = true;
+  EXPECT_DOUBLE_EQ(layerActivations(m, w, t, plain), 32 / 8.0 * sbh + lse / 8 + 5.0 * 96 / 8 * 2048 * 2048);
+  t.context = 2;
+  EXPECT_DOUBLE_EQ(layerActivations(m, w, t, fused), (32 / 8.0 * sbh + lse / 8) / 2);
+}
+
+TEST(Memory, RecomputeKeepsInputs) {
+  ModelShape m = gpt(96, 12288, 96, 51200);
+  Workload w{2048, 64, true};
+  Tactics t;
+  t.tensor = 8, t.pipeline = 8, t.recompute = Recompute::Full;
+  MemoryConstants c;
+  double sbh = 2048.0 * 12288;
+  // 12 layers of 2 s b h for each of the 8 micro-batches in flight; on the last position one.
+  EXPECT_DOUBLE_EQ(stageMemory(m, w, t, c, 0).activations, 8 * 12 * 2 * sbh);
+  EXPECT_DOUBLE_EQ(stageMemory(m, w, t, c, 7).activations, 12 * 2 * sbh);
+  double layer = layerActivations(m, w, t, c);
+  EXPECT_DOUBLE_EQ(stageMemory(m, w, t, c, 0).working, layer);
+  t.recompute = Recompute::Layers, t.recomputeLayers = 5;
+  EXPECT_DOUBLE_EQ(stageMemory(m, w, t, c, 7).activations, 5 * 2 * sbh + 7 * layer);
+  t.recompute = Recompute::None;
+  EXPECT_DOUBLE_EQ(stageMemory(m, w, t, c, 7).activations, 12 * layer);
+}
+
+// ZeRO, arXiv 1910.02054, and Megatron-Core's distributed optimizer: bytes per parameter.
+TEST(Memory, StateByZeroLevel) {
+  ModelShape m = llama(32, 4096, 32, 8, 128, 14336, 128256);
+  Workload w{8192, 128, true};
+  MemoryConstants c;
+  double n = parameters(m);
+  auto perParameter = [&](Zero zero, bool gradientsF32) {
+    Tactics t;
+    t.data = 16, t.zero = zero, t.gradientsF32 = gradientsF32;
+    StageMemory s = stageMemory(m, w, t, c, 0);
+    return (s.parameters + s.gradients + s.optimizer) / n;
+  };
+  EXPECT_DOUBLE_EQ(perParameter(Zero::None, false), 16);
+  EXPECT_DOUBLE_EQ(perParameter(Zero::None, true), 18);
+  EXPECT_DOUBLE_EQ(perParameter(Zero::Optimizer, false), 4 + 12 / 16.0);
+  EXPECT_DOUBLE_EQ(perParameter(Zero::Optimizer, true), 6 + 12 / 16.0);
+  EXPECT_DOUBLE_EQ(perParameter(Zero::Gradients, false), 2 + 14 / 16.0);
+  EXPECT_DOUBLE_EQ(perParameter(Zero::Parameters, false), 16 / 16.0);
+}
+
+// Routed experts are divided by their own groups (Megatron-LM #4050, #2439): 8 of 256 experts each,
+// their state over the 2 replicas that hold the same ones, not over all 64.
+TEST(Memory, ExpertsHaveTheirOwnDivisors) {
+  ModelShape m = llama(61, 7168, 128, 128, 128, 18432, 129280);
+  m.experts = {256, 8, 2048, 1, 3};
+  m.latent = {1536, 512, 128, 64, 128};
+  Tactics t;
+  t.data = 64, t.expert = 32, t.zero = Zero::Optimizer;
+  double experts = 58.0 * 8 * 3 * 7168 * 2048;
+  EXPECT_EQ(stageParameters(m, t, 0).experts, experts);
+  Workload w{4096, 512, true};
+  StageMemory s = stageMemory(m, w, t, {}, 0);
+  EXPECT_NEAR(s.optimizer, 12 * (experts / 2 + stageParameters(m, t, 0).dense / 64), 1);
+  // What a token's experts keep does not depend on how experts are spread.
+  double before = layerActivations(m, w, t, {});
+  t.expert = 64;
+  EXPECT_EQ(layerActivations(m, w, t, {}), before);
+}
+
+// Averages over stages under-report the fullest (Megatron-Bridge PR 5077).
+TEST(Memory, TheFullestPositionCounts) {
+  ModelShape m = gpt(30, 4096, 32, 51200);
+  Workload w{2048, 64, true};
+  Tactics t;
+  t.pipeline = 4, t.stageLayers = {12, 6, 6, 6};
+  MemoryVerdict v = fullest(m, w, t, {});
+  EXPECT_EQ(v.device, 0);
+  EXPECT_EQ(v.memory.total(), stageMemory(m, w, t, {}, 0).total());
+  t.stageLayers = {2, 2, 14, 12};
+  EXPECT_EQ(fullest(m, w, t, {}).device, 2);
+}
+
+// A large vocabulary shows (Megatron-LM #92), on the position of the head only.
+TEST(Memory, Logits) {
+  ModelShape m = gpt(32, 4096, 32, 250880);
+  Workload w{2048, 64, true};
+  Tactics t;
+  t.pipeline = 4, t.tensor = 4;
+  EXPECT_EQ(stageMemory(m, w, t, {}, 0).logits, 0);
+  EXPECT_EQ(stageMemory(m, w, t, {}, 3).logits, 8.0 * 2048 * 250880 / 4);
+}
+
+} // namespace
