@@ -1,0 +1,224 @@
+#include "compiler/planner/space.h"
+
+#include <algorithm>
+
+namespace hocket::planner {
+
+using namespace cost;
+
+namespace {
+
+std::vector<int64_t> divisors(int64_t n) {
+  std::vector<int64_t> low, high;
+  for (int64_t d = 1; d * d <= n; ++d)
+    if (n % d == 0) {
+      low.push_back(d);
+      if (d != n / d)
+        high.push_back(n / d);
+    }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+/// The divisors of n next below and above k: "4 or 8".
+std::string nearest(int64_t n, int64_t k) {
+  int64_t below = 1, above = 0;
+  for (int64_t d : divisors(n)) {
+    if (d <= k)
+      below = d;
+    else if (!above)
+      above = d;
+  }
+  return std::to_string(below) + (above ? " or " + std::to_string(above) : "");
+}
+
+std::string divides(const char *what, int64_t n, const char *axis, int64_t k) {
+  if (k > 0 && n % k == 0)
+    return "";
+  return std::to_string(n) + " " + what + " are not divisible by " + axis + "=" + std::to_string(k) +
+         "; nearest legal: " + nearest(n, k);
+}
+
+/// `listed` where the user or the target gave values, else all of `legal`.
+std::vector<int64_t> allowed(const std::vector<int64_t> &listed, const std::vector<int64_t> &legal) {
+  if (listed.empty())
+    return legal;
+  std::vector<int64_t> out;
+  for (int64_t v : listed)
+    if (std::find(legal.begin(), legal.end(), v) != legal.end())
+      out.push_back(v);
+  return out;
+}
+
+} // namespace
+
+Space Space::executable(Precision precision) {
+  Space s;
+  s.context = {1}, s.expert = {1};
+  s.schedules = {ScheduleKind::OneFOneB, ScheduleKind::GPipe};
+  s.precision = {precision};
+  return s;
+}
+
+Space Space::whole(Precision precision) {
+  Space s;
+  s.schedules = {ScheduleKind::OneFOneB,  ScheduleKind::Interleaved, ScheduleKind::ZbH1,
+                 ScheduleKind::ZbH2,      ScheduleKind::ZbV,         ScheduleKind::VHalf,
+                 ScheduleKind::DualPipeV, ScheduleKind::GPipe};
+  s.chunks = {2, 3, 4, 5, 6, 8, 10, 12};
+  s.zero = {Zero::None, Zero::Optimizer, Zero::Gradients, Zero::Parameters};
+  s.recompute = {Recompute::None, Recompute::Selective, Recompute::Full};
+  s.sequenceParallel = {false, true};
+  s.contextKinds = {ContextKind::Ring, ContextKind::AllGather, ContextKind::Ulysses};
+  s.offloadOptimizer = {false, true};
+  s.precision = {precision};
+  s.expertTensor = s.hybridShards = true;
+  return s;
+}
+
+std::string illegal(const Problem &problem, const Tactics &t) {
+  const ModelShape &m = problem.model;
+  auto first = [](std::initializer_list<std::string> reasons) {
+    for (const std::string &r : reasons)
+      if (!r.empty())
+        return r;
+    return std::string();
+  };
+  int64_t kv = std::max<int64_t>(m.kvHeads, 1);
+  // Key and value heads are held twice where tensor is a multiple of them.
+  bool kvFits = kv % t.tensor == 0 || t.tensor % kv == 0;
+  std::string reason = first(
+      {divides("heads", m.heads, "tensor", t.tensor),
+       kvFits ? "" : divides("key/value heads", kv, "tensor", t.tensor),
+       divides("tokens of a sequence", problem.work.sequence, "context", t.context),
+       t.contextKind == ContextKind::Ulysses && t.context > 1
+           ? divides("heads of a tensor shard", std::max<int64_t>(1, m.heads / t.tensor), "context",
+                     t.context)
+           : "",
+       divides("sequences of the batch", problem.work.globalBatch, "data", t.data),
+       t.data > 0 && problem.work.globalBatch % t.data == 0
+           ? divides("sequences of a replica", problem.work.globalBatch / t.data, "micro_batch", t.microBatch)
+           : ""});
+  if (!reason.empty())
+    return reason;
+  if (t.devices() > problem.devices)
+    return "the mesh has " + std::to_string(t.devices()) + " devices; there are " +
+           std::to_string(problem.devices);
+  if (m.layers < t.pipeline * t.chunks)
+    return std::to_string(m.layers) + " layers are fewer than " + std::to_string(t.pipeline * t.chunks) +
+           " stages; at most pipeline=" + std::to_string(std::max<int64_t>(1, m.layers / t.chunks));
+  if (m.experts.count == 0 && (t.expert > 1 || t.expertTensor > 1))
+    return "the model has no experts";
+  if (m.experts.count > 0) {
+    reason = first({divides("experts", m.experts.count, "expert", t.expert),
+                    divides("devices of a layer", t.data * t.context * t.tensor, "expert x expert_tensor",
+                            t.expert * t.expertTensor)});
+    if (!reason.empty())
+      return reason;
+  }
+  if (t.sequenceParallel && t.tensor == 1)
+    return "sequence parallelism shards over tensor, which is 1";
+  if (t.shardGroup > 0)
+    if (std::string r = divides("replicas", t.data * t.context, "shard_group", t.shardGroup); !r.empty())
+      return r;
+  int64_t micro = problem.work.globalBatch / (t.data * t.microBatch);
+  return pipeline::illegal({t.schedule, t.pipeline, t.chunks, micro});
+}
+
+std::vector<Tactics> meshes(const Problem &problem, const Space &space) {
+  const ModelShape &m = problem.model;
+  std::vector<Tactics> out;
+  for (Precision precision : space.precision)
+    for (int64_t tensor : allowed(space.tensor, divisors(problem.devices)))
+      for (int64_t context : allowed(space.context, divisors(problem.devices / tensor)))
+        for (int64_t pipe : allowed(space.pipeline, divisors(problem.devices / tensor / context))) {
+          Tactics t;
+          t.precision = precision, t.gradientsF32 = space.gradientsF32;
+          t.tensor = tensor, t.context = context, t.pipeline = pipe;
+          t.data = problem.devices / tensor / context / pipe;
+          if (pipe > m.layers || !allowed(space.data, {t.data}).size() || !illegal(problem, t).empty())
+            continue;
+          for (int64_t micro : allowed(space.microBatch, divisors(problem.work.globalBatch / t.data))) {
+            t.microBatch = micro;
+            out.push_back(t);
+          }
+        }
+  return out;
+}
+
+void completions(const Problem &problem, const Space &space, const Tactics &mesh,
+                 const std::function<bool(const Tactics &)> &visit) {
+  const ModelShape &m = problem.model;
+  int64_t replicas = mesh.data * mesh.context, layerDevices = replicas * mesh.tensor;
+  std::vector<int64_t> experts = {1};
+  if (m.experts.count > 0)
+    experts = allowed(space.expert, divisors(m.experts.count));
+  std::vector<int64_t> groups = {0};
+  if (space.hybridShards && replicas > problem.devicesPerHost && problem.devicesPerHost > mesh.tensor &&
+      problem.devicesPerHost % mesh.tensor == 0)
+    groups.push_back(problem.devicesPerHost / mesh.tensor);
+
+  Tactics t = mesh;
+  auto emit = [&] { return !illegal(problem, t).empty() || visit(t); };
+  auto withState = [&] {
+    for (Zero zero : space.zero) {
+      t.zero = zero;
+      for (int64_t group : groups) {
+        t.shardGroup = zero == Zero::None ? 0 : group;
+        if (zero == Zero::None && group)
+          continue; // nothing is sharded: one candidate
+        if (zero != Zero::None && replicas == 1)
+          continue; // the same as none
+        for (Recompute recompute : space.recompute) {
+          t.recompute = recompute;
+          for (bool offload : space.offloadOptimizer) {
+            t.offloadOptimizer = offload;
+            if (!emit())
+              return false;
+          }
+        }
+      }
+    }
+    return true;
+  };
+  auto withExperts = [&] {
+    for (int64_t expert : experts) {
+      t.expert = expert;
+      for (int64_t etp : {int64_t(1), mesh.tensor}) {
+        t.expertTensor = etp;
+        if ((etp > 1 && (!space.expertTensor || m.experts.count == 0)) || layerDevices % (expert * etp))
+          continue;
+        if (!withState())
+          return false;
+        if (mesh.tensor == 1)
+          break;
+      }
+    }
+    return true;
+  };
+  for (ScheduleKind schedule : space.schedules) {
+    t.schedule = schedule;
+    if (mesh.pipeline == 1 && schedule != space.schedules.front())
+      continue; // one stage: every schedule is the same
+    std::vector<int64_t> chunks = {pipeline::isV(schedule) ? 2 : 1};
+    if (schedule == ScheduleKind::Interleaved)
+      chunks = space.chunks;
+    for (int64_t c : chunks) {
+      t.chunks = c;
+      for (bool sp : space.sequenceParallel) {
+        if (sp && mesh.tensor == 1)
+          continue;
+        t.sequenceParallel = sp;
+        for (ContextKind kind : space.contextKinds) {
+          if (mesh.context == 1 && kind != space.contextKinds.front())
+            continue;
+          t.contextKind = kind;
+          if (!withExperts())
+            return;
+        }
+      }
+    }
+  }
+}
+
+} // namespace hocket::planner

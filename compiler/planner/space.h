@@ -1,0 +1,61 @@
+//===- space.h - Which strategies there are ---------------------------------===//
+//
+// Takes a model, a workload, devices and the values that each dimension may
+// take; enumerates the legal strategies of every mesh in one fixed order.  A
+// strategy that is not legal never becomes a candidate; `illegal` says why one
+// is not, with the legal values.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/cost/machine.h"
+#include "compiler/cost/model_shape.h"
+#include "compiler/cost/tactics.h"
+
+#include <functional>
+#include <string>
+
+namespace hocket::planner {
+
+struct Problem {
+  cost::ModelShape model;
+  cost::Workload work;
+  int64_t devices = 1;
+  int64_t devicesPerHost = 1;
+};
+
+/// Values that a search may choose, in the order in which equal costs are
+/// decided.  Numbers left empty: every divisor that is legal.
+struct Space {
+  std::vector<int64_t> pipeline, data, context, tensor, expert, microBatch;
+  std::vector<cost::ScheduleKind> schedules = {cost::ScheduleKind::OneFOneB};
+  std::vector<int64_t> chunks = {1}; ///< of interleaved schedules
+  std::vector<cost::Zero> zero = {cost::Zero::None};
+  std::vector<cost::Recompute> recompute = {cost::Recompute::None};
+  std::vector<bool> sequenceParallel = {false};
+  std::vector<cost::ContextKind> contextKinds = {cost::ContextKind::Ring};
+  std::vector<bool> offloadOptimizer = {false};
+  std::vector<cost::Precision> precision = {cost::Precision::F16};
+  bool expertTensor = false; ///< experts may be sharded over tensor; else whole
+  bool hybridShards = false; ///< shard groups of one host, beside all replicas
+  bool gradientsF32 = true;
+
+  /// What this compiler executes of a job of `precision`.
+  static Space executable(cost::Precision precision);
+  /// Everything that is priced.
+  static Space whole(cost::Precision precision);
+};
+
+/// Why a strategy cannot be, and the nearest legal values; "" if it can.
+std::string illegal(const Problem &problem, const cost::Tactics &tactics);
+
+/// The mesh and the micro-batch: first choices, on which everything else hangs.
+/// Only `pipeline`, `data`, `context`, `tensor`, `microBatch`, `precision` are set.
+std::vector<cost::Tactics> meshes(const Problem &problem, const Space &space);
+
+/// Calls `visit` for every legal completion of a mesh, in order.  `visit`
+/// returns whether to go on.
+void completions(const Problem &problem, const Space &space, const cost::Tactics &mesh,
+                 const std::function<bool(const cost::Tactics &)> &visit);
+
+} // namespace hocket::planner
