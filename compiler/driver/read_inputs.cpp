@@ -116,6 +116,8 @@ bool readInputs(const PlanRequest &request, Diagnostics &diags, PlanInputs &inpu
     diags.error("no cluster: give --cluster FILE or NAME[:HOSTS]");
   else
     cluster = openCluster(request.cluster, request.shippedClusters, diags);
+  if (cluster)
+    (void)checkExecutable(*cluster, diags);
   std::optional<ModelConfig> model;
   if (!inputs.job.model.empty())
     model = openConfig(inputs.job.model, request.dropoutZero, diags, inputs.job.modelLoc);

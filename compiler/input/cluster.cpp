@@ -1,8 +1,9 @@
-#include "compiler/input/cluster.h"
-
-#include "compiler/input/table_reader.h"
+#include "compiler/input/host_tables.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
 
 using namespace llvm;
 
@@ -10,19 +11,13 @@ namespace hocket {
 
 namespace {
 
-constexpr StringRef kIsas[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
-
-/// Host and device names of the accelerator library that the file format
-/// knows: named so that the message says "GPU" and not "unknown".
-constexpr StringRef kGpuHosts[] = {"DGX-H100", "DGX-A100",   "HGX-A100-80",
-                                   "HGX-H100", "GB200-tray", "DGX-B200"};
-constexpr StringRef kGpuDevices[] = {"H100-SXM5-80GB", "A100-80GB", "L4", "L40S", "B200", "GB200", "H200"};
-constexpr StringRef kOnlyCpu = "only devices with kind = \"cpu\" are executable in this version";
+constexpr size_t kMaxPools = 16;
 
 class ClusterReader {
 public:
-  ClusterReader(const Value &root, Diagnostics &diags, int64_t hosts, Loc hostsLoc)
-      : root(root), diags(diags), forcedHosts(hosts), forcedLoc(hostsLoc) {}
+  ClusterReader(const Value &root, Diagnostics &diags, int64_t hosts, Loc hostsLoc, std::string libraryDir)
+      : root(root), diags(diags), forcedHosts(hosts), forcedLoc(hostsLoc),
+        library(std::move(libraryDir), diags) {}
 
   std::optional<Cluster> read() {
     size_t before = diags.errors();
@@ -36,49 +31,100 @@ public:
     if (pools)
       readPools(*pools);
     if (diags.errors() == before)
-      readFabric(fabric);
+      readFabric(cluster, fabric, hostsLocs, forcedHosts, forcedLoc, diags);
     if (diags.errors() == before)
       checkTotals();
     if (diags.errors() != before)
       return std::nullopt;
-    return cluster;
+    return std::move(cluster);
   }
 
 private:
   void readPools(const Value &pools) {
     if (pools.kind != Value::Kind::Array || pools.items.empty()) {
       diags.error(pools.loc,
-                  "'pool' must be a list with one table, as in pool = [{ host = \"laptop\", hosts = 1 }]");
+                  "'pool' must be a list of tables, as in pool = [{ host = \"laptop\", hosts = 1 }]");
       return;
     }
-    if (pools.items.size() > 1) {
-      diags.error(pools.items[1].loc, "clusters of several pools are not executable in this version");
+    if (pools.items.size() > kMaxPools) {
+      diags.error(pools.items[kMaxPools].loc, "a cluster has at most " + Twine(kMaxPools) + " pools");
       return;
     }
-    const Value &pool = pools.items[0];
-    if (pool.kind != Value::Kind::Table) {
-      diags.error(pool.loc, "a pool must be a table, not " + kindName(pool.kind));
+    if (forcedHosts && pools.items.size() > 1) {
+      diags.error(forcedLoc, "a cluster of several pools has no single number of hosts: change its file");
       return;
     }
-    TableReader r(pool, "the pool", diags);
+    for (size_t i = 0; i < pools.items.size(); ++i) {
+      if (pools.items[i].kind != Value::Kind::Table) {
+        diags.error(pools.items[i].loc, "a pool must be a table, not " + kindName(pools.items[i].kind));
+        return;
+      }
+      if (i > 0)
+        cluster.morePools.emplace_back();
+      readPool(pools.items[i], cluster.pool(i));
+      for (size_t j = 0; j < i; ++j)
+        if (cluster.pool(j).label == cluster.pool(i).label)
+          diags.error(pools.items[i].loc,
+                      "two pools are called '" + cluster.pool(i).label + "': give each a 'name'");
+    }
+  }
+
+  void readPool(const Value &table, Pool &pool) {
+    TableReader r(table, "the pool", diags);
     std::optional<std::string> host = r.string("host");
     if (!host && !r.find("host"))
       r.missing("host");
-    (void)r.string("name");
+    std::optional<std::string> label = r.string("name");
     std::optional<int64_t> count = r.integer("hosts", 1, kMaxRanks);
     if (!count && !r.find("hosts"))
       r.missing("hosts");
-    r.unsupported("price", "there is no cost objective yet");
+    if (const Value *price = r.find("price"))
+      readPrice(*price, pool);
     r.finish();
-    cluster.hosts = forcedHosts ? forcedHosts : count.value_or(1);
-    hostsLoc = forcedHosts ? forcedLoc : pool.loc;
-    if (const Value *v = r.find("hosts"); v && !forcedHosts)
-      hostsLoc = v->loc;
-    if (host)
-      readHost(*host, r.find("host")->loc);
+    pool.hosts = forcedHosts ? forcedHosts : count.value_or(1);
+    const Value *hostsValue = r.find("hosts");
+    hostsLocs.push_back(forcedHosts ? forcedLoc : hostsValue ? hostsValue->loc : table.loc);
+    if (!host)
+      return;
+    pool.use = r.find("host")->loc;
+    readHost(*host, pool);
+    pool.label = label ? *label : pool.name;
+    if (pool.price > 0 && perHost)
+      pool.price /= static_cast<double>(std::max<int64_t>(1, pool.devicesPerHost));
+    perHost = false;
   }
 
-  const Member *lookUp(const Value *table, StringRef name) {
+  /// "2.50 USD/device/h" or "20 USD/host/h".
+  void readPrice(const Value &v, Pool &pool) {
+    StringRef text = v.string;
+    auto fail = [&] {
+      diags.error(v.loc, "'price' must be as in \"2.50 USD/device/h\" or \"20 USD/host/h\"");
+    };
+    if (v.kind != Value::Kind::String)
+      return fail();
+    auto [number, unit] = text.trim().split(' ');
+    StringRef currency = unit.trim().take_front(3), per = unit.trim().drop_front(currency.size());
+    bool decimal = !number.empty() && all_of(number, [](char c) { return isDigit(c) || c == '.'; });
+    double price = 0;
+    if (!decimal || number.getAsDouble(price) ||
+        !all_of(currency, [](char c) { return c >= 'A' && c <= 'Z'; }) || currency.size() != 3 ||
+        (per != "/device/h" && per != "/host/h"))
+      return fail();
+    if (!(price > 0 && price <= 1e6)) {
+      diags.error(v.loc, "'price' must be above 0 and at most 1000000");
+      return;
+    }
+    pool.price = price;
+    pool.currency = currency.str();
+    perHost = per == "/host/h";
+    if (currencyLoc.valid() && pool.currency != currency1)
+      diags.error(v.loc, "prices in " + pool.currency + " and " + currency1 + " cannot be added")
+          .note(currencyLoc, "the other currency");
+    currency1 = pool.currency;
+    currencyLoc = v.loc;
+  }
+
+  static const Member *lookUp(const Value *table, StringRef name) {
     if (table)
       for (const Member &m : table->members)
         if (m.key == name)
@@ -86,92 +132,77 @@ private:
     return nullptr;
   }
 
-  static SmallVector<StringRef> names(const Value *table) {
-    SmallVector<StringRef> out;
+  static std::vector<std::string> names(const Value *table) {
+    std::vector<std::string> out;
     if (table)
       for (const Member &m : table->members)
         out.push_back(m.key);
     return out;
   }
 
-  void readHost(const std::string &name, Loc use) {
+  /// `word` is "host" or "device"; names of the file go before those of the library.
+  void unknown(Loc use, StringRef word, const std::string &name, const Value *table,
+               std::vector<std::string> libraryNames) {
+    std::vector<std::string> all = names(table);
+    all.insert(all.end(), libraryNames.begin(), libraryNames.end());
+    diags.error(use, word + " '" + name + "' is not defined: [" + word + "." + name +
+                         "] is missing, and the library has no such " + word + didYouMeanName(name, all));
+  }
+
+  void readHost(const std::string &name, Pool &pool) {
     const Member *m = lookUp(hosts, name);
     if (!m) {
-      if (is_contained(kGpuHosts, name))
-        diags.error(use, "host '" + name + "' has GPUs; " + kOnlyCpu);
-      else
-        diags.error(use, "host '" + name + "' is not defined: [host." + name + "] is missing" +
-                             didYouMean(name, names(hosts)));
+      size_t before = diags.errors();
+      const Library *known = library.get();
+      if (const LibraryHost *h = known ? known->host(name) : nullptr) {
+        static_cast<HostType &>(pool) = h->host;
+        pool.loc = pool.use;
+        addHostLevels(pool, cluster.assumed);
+      } else if (diags.errors() == before) {
+        unknown(pool.use, "host", name, hosts, known ? known->hostNames() : std::vector<std::string>());
+      }
       return;
     }
-    cluster.name = name;
-    cluster.loc = m->keyLoc;
+    pool.name = name;
+    pool.loc = m->keyLoc;
     if (m->value.kind != Value::Kind::Table) {
       diags.error(m->value.loc, "[host." + name + "] must be a table, not " + kindName(m->value.kind));
       return;
     }
+    size_t before = diags.errors();
     TableReader r(m->value, "[host." + name + "]", diags);
     std::optional<std::string> device = r.string("device");
     if (!device && !r.find("device"))
       r.missing("device");
-    cluster.devicesPerHost = r.integer("devices", 1, kMaxRanks).value_or(0);
-    if (!r.find("devices"))
-      r.missing("devices");
-    if (std::optional<double> memory = r.quantity("memory", Unit::Bytes))
-      cluster.hostMemory = static_cast<int64_t>(*memory);
+    readHostTable(r, m->keyLoc, pool, diags);
     if (const Value *v = r.find("memory"))
-      hostMemoryLoc = v->loc;
-
-    IslandLevel link;
-    link.name = "host";
-    link.loc = m->keyLoc;
-    link.count = cluster.devicesPerHost;
-    if (const Value *v = r.subtable("link")) {
-      TableReader l(*v, "'link'", diags);
-      link.loc = v->loc;
-      link.kind = l.word("kind", {"memory", "pcie"}).value_or("memory");
-      link.rate = l.quantity("rate", Unit::ByteRate).value_or(0);
-      if (!l.find("rate"))
-        l.missing("rate");
-      link.latency = l.quantity("latency", Unit::Seconds).value_or(0);
-      l.unsupported("devices_per_root", "links inside a host are uniform");
-      l.finish();
-    } else if (!r.find("link") && cluster.devicesPerHost > 1) {
-      diags.error(m->keyLoc, "'link' is missing in [host." + name + "]: its " +
-                                 Twine(cluster.devicesPerHost) + " devices cannot reach each other");
-    }
-    if (const Value *v = r.subtable("nic")) {
-      TableReader n(*v, "'nic'", diags);
-      int64_t count = n.integer("count", 1, 1024).value_or(1);
-      nicRate = n.quantity("rate", Unit::ByteRate).value_or(0) * static_cast<double>(count);
-      if (!n.find("rate"))
-        n.missing("rate");
-      nicLatency = n.quantity("latency", Unit::Seconds).value_or(0);
-      n.finish();
-    }
+      memoryLocs[pool.name] = v->loc;
     r.finish();
-    // A host of one device without a link: nothing crosses it; the rate of its
-    // memory stands in so that every level has one.
     if (device)
-      readDevice(*device, r.find("device")->loc);
-    if (link.rate == 0) {
-      link.kind = "memory";
-      link.rate = cluster.device.memoryRate;
-    }
-    cluster.levels.push_back(std::move(link));
+      readDevice(*device, r.find("device")->loc, pool);
+    if (diags.errors() != before)
+      return;
+    completeHost(pool, diags, &cluster.assumed);
+    questionNic(pool);
+    if (diags.errors() == before)
+      addHostLevels(pool, cluster.assumed);
   }
 
-  void readDevice(const std::string &name, Loc use) {
+  void readDevice(const std::string &name, Loc use, Pool &pool) {
     const Member *m = lookUp(devices, name);
     if (!m) {
-      if (is_contained(kGpuDevices, name))
-        diags.error(use, "device '" + name + "' is a GPU; " + kOnlyCpu);
-      else
-        diags.error(use, "device '" + name + "' is not defined: [device." + name + "] is missing" +
-                             didYouMean(name, names(devices)));
+      size_t before = diags.errors();
+      const Library *known = library.get();
+      if (const LibraryDevice *d = known ? known->device(name) : nullptr) {
+        pool.device = d->device;
+        pool.device.loc = use;
+        pool.libraryDevice = true;
+      } else if (diags.errors() == before) {
+        unknown(use, "device", name, devices, known ? known->deviceNames() : std::vector<std::string>());
+      }
       return;
     }
-    DeviceKind &d = cluster.device;
+    DeviceKind &d = pool.device;
     d.name = name;
     d.loc = m->keyLoc;
     if (m->value.kind != Value::Kind::Table) {
@@ -179,151 +210,82 @@ private:
       return;
     }
     TableReader r(m->value, "[device." + name + "]", diags);
-    std::optional<std::string> kind = r.string("kind");
-    if (const Value *v = r.find("kind")) {
-      if (kind && *kind != "cpu") {
-        diags.error(v->loc, "device kind '" + *kind + "': " + kOnlyCpu);
-        return;
-      }
-    } else {
-      r.missing("kind");
-    }
-    d.isa = r.word("isa", kIsas).value_or("");
-    if (!r.find("isa"))
-      r.missing("isa");
-    d.threads = r.integer("threads", 1, 1024).value_or(1);
-    d.memory = static_cast<int64_t>(r.quantity("memory", Unit::Bytes).value_or(0));
-    if (!r.find("memory"))
-      r.missing("memory");
-    if (const Value *rate = r.subtable("rate")) {
-      TableReader t(*rate, "'rate'", diags);
-      d.rateF32 = t.quantity("f32", Unit::FlopRate).value_or(0);
-      d.rateF64 = t.quantity("f64", Unit::FlopRate).value_or(0);
-      if (!t.find("f32") && !t.find("f64"))
-        diags.error(rate->loc, "'rate' must give f32, f64 or both, as in rate = { f32 = \"60 GFLOP/s\" }");
-      for (StringRef other : {"bf16", "fp8", "f16", "tf32"})
-        t.unsupported(other, "element types are f32 and f64");
-      t.finish();
-    } else if (!r.find("rate")) {
-      r.missing("rate");
-    }
-    d.memoryRate = r.quantity("memory_rate", Unit::ByteRate).value_or(0);
-    if (!r.find("memory_rate"))
-      r.missing("memory_rate");
+    readDeviceTable(r, d, diags, /*inLibrary=*/false);
     r.finish();
+    if (d.gpu)
+      questionDevice(d, m->value);
   }
 
-  void readFabric(const Value *fabric) {
-    if (fabric && fabric->items.size() > 16) {
-      diags.error(fabric->loc, "a fabric has at most 16 levels");
+  /// A GPU spelled out under a name that the library knows too.
+  void questionDevice(const DeviceKind &d, const Value &table) {
+    const Library *known = library.get();
+    const LibraryDevice *other = known ? known->device(d.name) : nullptr;
+    for (auto [key, rate, libraryRate] :
+         {std::tuple("link", d.linkRate, other ? other->device.linkRate : 0),
+          std::tuple("host_link", d.hostRate, other ? other->device.hostRate : 0)})
+      if (const Member *link = lookUp(&table, key))
+        if (const Member *v = lookUp(&link->value, "rate"))
+          perDirection(v->value.loc, v->value.string, rate, libraryRate, other ? other->device.name : d.name,
+                       diags);
+  }
+
+  void questionNic(const Pool &pool) {
+    if (pool.nic.count == 0 || !pool.device.gpu)
       return;
-    }
-    int64_t joined = 1;
-    std::vector<Loc> joinLocs;
-    if (fabric)
-      for (const Value &v : fabric->items) {
-        if (v.kind != Value::Kind::Table) {
-          diags.error(v.loc, "a fabric level must be a table, not " + kindName(v.kind));
-          return;
-        }
-        TableReader r(v, "the fabric level", diags);
-        IslandLevel level;
-        level.loc = v.loc;
-        level.name = r.string("name").value_or("");
-        if (!r.find("name"))
-          r.missing("name");
-        for (const IslandLevel &other : cluster.levels)
-          if (other.name == level.name)
-            diags.error(r.find("name")->loc, "the name '" + level.name + "' is taken by another level");
-        level.kind = r.word("kind", {"switch", "rail"}).value_or("switch");
-        const Value *joins = r.need("joins");
-        if (joins && joins->kind == Value::Kind::Table)
-          diags.error(
-              joins->loc,
-              "'joins' of several pools is not executable in this version: write the number of islands");
-        else
-          level.count = r.integer("joins", 1, kMaxRanks).value_or(1);
-        joinLocs.push_back(joins ? joins->loc : v.loc);
-        double over = r.number("oversubscription", 1, 1000).value_or(1);
-        level.rate = r.quantity("rate", Unit::ByteRate).value_or(nicRate / over);
-        level.latency = r.quantity("latency", Unit::Seconds).value_or(nicLatency);
-        if (level.rate == 0 && !r.find("rate"))
-          diags.error(v.loc, "the rate of fabric '" + level.name +
-                                 "' is unknown: give it 'rate', or the host a 'nic'");
-        if (r.find("rate") && r.find("oversubscription"))
-          diags.error(r.keyLoc("oversubscription"),
-                      "'oversubscription' divides the host's NIC rate; it has no meaning beside 'rate'");
-        r.unsupported("cap", "shared uplinks are not modelled");
-        r.finish();
-        cluster.levels.push_back(level);
-        joined *= level.count;
-        if (joined > kMaxRanks) {
-          diags.error(joinLocs.back(), "the fabric joins more than " + withCommas(kMaxRanks) + " hosts");
-          return;
-        }
-      }
-    if (forcedHosts && joined != forcedHosts && !joinLocs.empty()) {
-      int64_t inner = joined / cluster.levels.back().count;
-      if (forcedHosts % inner != 0) {
-        diags.error(forcedLoc,
-                    Twine(forcedHosts) + " hosts do not fill the inner fabric, which joins " + Twine(inner));
-        return;
-      }
-      cluster.levels.back().count = forcedHosts / inner;
-      joined = forcedHosts;
-    }
-    if (joined == cluster.hosts)
-      return;
-    if (joinLocs.empty()) {
-      diags
-          .error(hostsLoc, Twine(cluster.hosts) + " hosts and no 'fabric': hosts 1 to " +
-                               Twine(cluster.hosts - 1) + " cannot be reached from host 0")
-          .note("add fabric = [{ name = \"switch\", joins = " + Twine(cluster.hosts) +
-                ", kind = \"switch\", rate = \"100 Gbit/s\" }]");
-    } else if (joined < cluster.hosts) {
-      diags
-          .error(joinLocs.back(), "the fabric joins " + Twine(joined) + " of " + Twine(cluster.hosts) +
-                                      " hosts: hosts " + Twine(joined) + " to " + Twine(cluster.hosts - 1) +
-                                      " cannot be reached")
-          .note(hostsLoc, "the pool says how many hosts there are");
-    } else {
-      diags
-          .error(joinLocs.back(),
-                 "the fabric joins " + Twine(joined) + " hosts, but the pool has " + Twine(cluster.hosts))
-          .note(hostsLoc, "the pool says how many hosts there are");
-    }
+    const Library *known = library.get();
+    const LibraryHost *other = known ? known->host(pool.name) : nullptr;
+    // Networks of twice the rate exist; only a host of the library's own name is held to it.
+    if (other && StringRef(pool.name).equals_insensitive(other->host.name) &&
+        other->host.nic.count == pool.nic.count)
+      perDirection(pool.nic.rateLoc, diags.spelling(pool.nic.rateLoc).trim("\"'"), pool.nic.rate,
+                   other->host.nic.rate, "the NICs of " + other->host.name, diags);
   }
 
   void checkTotals() {
-    // Both factors are at most 2^20: no overflow.
-    if (cluster.ranks() > kMaxRanks)
-      diags.error(hostsLoc, Twine(cluster.hosts) + " hosts x " + Twine(cluster.devicesPerHost) +
-                                " devices = " + withCommas(static_cast<uint64_t>(cluster.ranks())) +
-                                " ranks; at most " + withCommas(kMaxRanks) + " are possible");
-    // 2^20 devices of at most 2^50 bytes do not fit in 64 bits: divide.
-    if (cluster.hostMemory && cluster.device.memory > cluster.hostMemory / cluster.devicesPerHost)
-      diags.error(hostMemoryLoc, "the host's memory is smaller than its " + Twine(cluster.devicesPerHost) +
-                                     " devices' arenas of " +
-                                     withCommas(static_cast<uint64_t>(cluster.device.memory)) +
-                                     " bytes each");
+    // Every factor is at most 2^20, and so are the pools' sums one by one: no overflow.
+    int64_t ranks = 0;
+    for (size_t i = 0; i < cluster.pools(); ++i) {
+      const Pool &pool = cluster.pool(i);
+      ranks += pool.ranks();
+      if (ranks > kMaxRanks) {
+        std::string product = (Twine(pool.hosts) + " hosts x " + Twine(pool.devicesPerHost) +
+                               " devices = " + withCommas(static_cast<uint64_t>(pool.ranks())))
+                                  .str();
+        if (i > 0)
+          product += "; with the pools before " + withCommas(static_cast<uint64_t>(ranks));
+        diags.error(hostsLocs[i], product + " ranks; at most " + withCommas(kMaxRanks) + " are possible");
+        return;
+      }
+      // 2^20 devices of at most 2^50 bytes do not fit in 64 bits: divide.
+      if (!pool.device.gpu && pool.hostMemory && pool.device.memory > pool.hostMemory / pool.devicesPerHost)
+        diags.error(memoryLocs[pool.name], "the host's memory is smaller than its " +
+                                               Twine(pool.devicesPerHost) + " devices' arenas of " +
+                                               withCommas(static_cast<uint64_t>(pool.device.memory)) +
+                                               " bytes each");
+    }
   }
 
   const Value &root;
   Diagnostics &diags;
   int64_t forcedHosts;
-  Loc forcedLoc, hostsLoc, hostMemoryLoc;
+  Loc forcedLoc, currencyLoc;
+  std::vector<Loc> hostsLocs; ///< of each pool's count
+  std::map<std::string, Loc> memoryLocs;
+  std::string currency1;
+  bool perHost = false;
+  LazyLibrary library;
   const Value *hosts = nullptr, *devices = nullptr;
-  double nicRate = 0, nicLatency = 0;
   Cluster cluster;
 };
 
 } // namespace
 
-std::optional<Cluster> readCluster(int32_t source, Diagnostics &diags, int64_t hosts, Loc hostsLoc) {
+std::optional<Cluster> readCluster(int32_t source, Diagnostics &diags, int64_t hosts, Loc hostsLoc,
+                                   const std::string &libraryDir) {
   std::optional<Value> root = parseToml(source, diags);
   if (!root)
     return std::nullopt;
-  return ClusterReader(*root, diags, hosts, hostsLoc).read();
+  return ClusterReader(*root, diags, hosts, hostsLoc, libraryDir).read();
 }
 
 } // namespace hocket

@@ -1,6 +1,6 @@
 //===- main.cpp - The hocket command ----------------------------------------===//
 //
-// Verbs: plan, run, verify, version, help.  Arguments in, exit code out; the
+// Verbs: plan, run, verify, devices, version, help.  Arguments in, exit code out; the
 // work is in the libraries.  This file and verify.cpp alone are compiled
 // with exceptions, for CLI11.
 //
@@ -88,7 +88,8 @@ void definePlan(CLI::App &plan, PlanOptions &o) {
   PlanRequest &r = o.request;
   plan.add_option("JOB", r.job, "job.toml (or, with --start-from, MLIR text; '-' is standard input)");
   plan.add_option("--model", r.model, "Folder with config.json; overrides the job's");
-  plan.add_option("--cluster", r.cluster, "cluster.toml, or NAME[:HOSTS] of a shipped cluster");
+  plan.add_option("--cluster", r.cluster,
+                  "cluster.toml, or NAME[:HOSTS] of a shipped cluster or a host type");
   plan.add_option("--strategy", r.strategy,
                   "strategy.toml, or a mesh as in 'data=2,tensor=2'; chosen when absent");
   plan.add_option("--sequence", o.sequence, "Tokens per sequence");
@@ -195,22 +196,25 @@ int dispatch(int argc, char **argv) {
   CLI::App *plan = app.add_subcommand("plan", "Compile a model, a cluster and a job into a plan file");
   app.add_subcommand("run", "Train with a plan: hocket-run with the same arguments");
   CLI::App *verify = app.add_subcommand("verify", "Prove that a plan file is sound");
+  CLI::App *devices = app.add_subcommand("devices", "Devices and hosts that a cluster may name");
   CLI::App *version = app.add_subcommand("version", "Versions of hocket, LLVM and the plan format");
   CLI::App *help = app.add_subcommand("help", "Help of a verb");
   PlanOptions options;
   definePlan(*plan, options);
-  std::string planFile, topic;
-  bool verifyJson = false, versionJson = false;
+  std::string planFile, topic, deviceName;
+  bool verifyJson = false, versionJson = false, devicesJson = false;
   verify->add_option("FILE", planFile, "A plan file, or a folder with plan.hkt")->required();
   verify->add_flag("--json", verifyJson, "One JSON document on standard output");
+  devices->add_option("NAME", deviceName, "One device or host, with the sources of its numbers");
+  devices->add_flag("--json", devicesJson, "One JSON document on standard output");
   version->add_flag("--json", versionJson, "One JSON document on standard output");
   help->add_option("VERB", topic, "Which verb");
 
-  std::vector<std::string> verbs = {"plan", "run", "verify", "version", "help"};
+  std::vector<std::string> verbs = {"plan", "run", "verify", "devices", "version", "help"};
   std::vector<std::string> args = arguments(argc, argv);
   if (!args.empty() && !StringRef(args[0]).starts_with("-") && !llvm::is_contained(verbs, args[0]))
     return usage("there is no verb '" + args[0] + "'" + suggestion(args[0], verbs),
-                 "verbs: plan, run, verify, version, help");
+                 "verbs: plan, run, verify, devices, version, help");
   CLI::App *verb = args.empty() || StringRef(args[0]).starts_with("-") ? &app : app.get_subcommand(args[0]);
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
@@ -234,6 +238,8 @@ int dispatch(int argc, char **argv) {
     return planVerb(*plan, options, folder);
   if (*verify)
     return verifyVerb(planFile, verifyJson);
+  if (*devices)
+    return devicesVerb(deviceName, devicesJson, folder + "/../share/hocket/library");
   if (*version)
     return versionVerb(versionJson);
   const CLI::App *shown = &app;
@@ -244,7 +250,7 @@ int dispatch(int argc, char **argv) {
     }
     if (!llvm::is_contained(verbs, topic))
       return usage("there is no verb '" + topic + "'" + suggestion(topic, verbs),
-                   "verbs: plan, run, verify, version, help");
+                   "verbs: plan, run, verify, devices, version, help");
     shown = app.get_subcommand(topic);
   }
   std::string text = shown->help();

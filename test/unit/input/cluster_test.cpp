@@ -66,14 +66,6 @@ TEST(Cluster, Counts) {
   expectError(cluster("1", "", kHost + "memory = \"8 GiB\"\n", kDevice), "the host's memory is smaller");
 }
 
-TEST(Cluster, OnlyCpu) {
-  expectError("format = 1\npool = [{ host = \"DGX-H100\", hosts = 8 }]\n",
-              "host 'DGX-H100' has GPUs; only devices with kind = \"cpu\"");
-  std::string gpu = cluster("1", "", kHost, kDevice);
-  gpu.replace(gpu.find("\"cpu\""), 5, "\"gpu\"");
-  expectError(gpu, "only devices with kind = \"cpu\" are executable");
-}
-
 TEST(Cluster, HostsOnTheCommandLine) {
   std::string text = cluster("2", "fabric = [{ name = \"f\", joins = 2 }]", kHost + kNic, kDevice);
   Diagnostics d;
