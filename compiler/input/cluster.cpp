@@ -156,7 +156,7 @@ private:
       const Library *known = library.get();
       if (const LibraryHost *h = known ? known->host(name) : nullptr) {
         static_cast<HostType &>(pool) = h->host;
-        pool.loc = pool.use;
+        pool.loc = pool.device.loc = pool.use;
         addHostLevels(pool, cluster.assumed);
       } else if (diags.errors() == before) {
         unknown(pool.use, "host", name, hosts, known ? known->hostNames() : std::vector<std::string>());
