@@ -30,8 +30,7 @@ public:
     top.finish();
     if (pools)
       readPools(*pools);
-    if (diags.errors() == before)
-      readFabric(cluster, fabric, hostsLocs, forcedHosts, forcedLoc, diags);
+    readFabric(cluster, fabric, hostsLocs, forcedHosts, forcedLoc, diags.errors() == before, diags);
     if (diags.errors() == before)
       checkTotals();
     if (diags.errors() != before)

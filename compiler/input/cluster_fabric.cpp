@@ -12,9 +12,10 @@ namespace {
 class FabricReader {
 public:
   FabricReader(Cluster &cluster, ArrayRef<Loc> hostsLocs, int64_t forcedHosts, Loc forcedLoc,
-               Diagnostics &diags)
-      : cluster(cluster), hostsLocs(hostsLocs), forcedHosts(forcedHosts), forcedLoc(forcedLoc), diags(diags),
-        pools(cluster.pools()), joined(pools, 1), island(pools), last(pools), lastJoin(pools) {
+               bool poolsComplete, Diagnostics &diags)
+      : cluster(cluster), hostsLocs(hostsLocs), forcedHosts(forcedHosts), forcedLoc(forcedLoc),
+        poolsComplete(poolsComplete), diags(diags), pools(cluster.pools()), joined(pools, 1), island(pools),
+        last(pools), lastJoin(pools) {
     for (size_t p = 0; p < pools; ++p)
       island[p] = p;
   }
@@ -33,7 +34,7 @@ public:
         if (!readLevel(v))
           return;
       }
-    if (forcedHosts && !stretch())
+    if (!poolsComplete || (forcedHosts && !stretch()))
       return;
     for (size_t p = 0; p < pools; ++p)
       checkHosts(p);
@@ -85,8 +86,10 @@ private:
     level.latency = r.quantity("latency", Unit::Seconds);
     const Value *cap = r.subtable("cap");
     r.finish();
-    if (diags.errors() != before)
-      return false;
+    if (cap && !poolsComplete)
+      readCap(*cap, level);
+    if (diags.errors() != before || !poolsComplete)
+      return !poolsComplete;
     for (size_t p = 0; p < pools; ++p)
       if (level.joins[p])
         addLevel(p, level, over != nullptr);
@@ -104,8 +107,9 @@ private:
     level.table = true;
     for (const Member &m : joins.members) {
       size_t p = poolCalled(m.key, m.keyLoc);
+      int64_t n = asInteger(m.value, m.key, 1, kMaxRanks, diags).value_or(0);
       if (p < pools)
-        level.joins[p] = asInteger(m.value, m.key, 1, kMaxRanks, diags).value_or(0);
+        level.joins[p] = n;
     }
     if (joins.members.empty())
       diags.error(joins.loc, "'joins' names no pool");
@@ -113,6 +117,8 @@ private:
 
   /// The pool's number, or an error and the number of pools.
   size_t poolCalled(StringRef label, Loc loc) {
+    if (!poolsComplete)
+      return pools;
     std::vector<std::string> labels;
     for (size_t p = 0; p < pools; ++p) {
       if (cluster.pool(p).label == label)
@@ -314,6 +320,7 @@ private:
   ArrayRef<Loc> hostsLocs;
   int64_t forcedHosts;
   Loc forcedLoc;
+  bool poolsComplete;
   Diagnostics &diags;
   size_t pools;
   std::vector<int64_t> joined;    ///< hosts of each pool that the levels so far join
@@ -326,8 +333,8 @@ private:
 } // namespace
 
 void readFabric(Cluster &cluster, const Value *fabric, ArrayRef<Loc> hostsLocs, int64_t forcedHosts,
-                Loc forcedLoc, Diagnostics &diags) {
-  FabricReader(cluster, hostsLocs, forcedHosts, forcedLoc, diags).read(fabric);
+                Loc forcedLoc, bool poolsComplete, Diagnostics &diags) {
+  FabricReader(cluster, hostsLocs, forcedHosts, forcedLoc, poolsComplete, diags).read(fabric);
 }
 
 } // namespace hocket

@@ -57,8 +57,9 @@ std::string timeText(double seconds);
 std::optional<Cluster> libraryCluster(const LibraryHost &host, int64_t hosts, Loc nameLoc, Loc hostsLoc,
                                       Diagnostics &diags);
 
-/// Reads 'fabric' into the pools' levels and checks that every host and pool can be reached.
+/// Reads 'fabric' into the pools' levels and checks that every host and pool can be reached. Without
+/// complete pools it checks each level's keys alone, so that one run shows every error.
 void readFabric(Cluster &cluster, const Value *fabric, llvm::ArrayRef<Loc> hostsLocs, int64_t forcedHosts,
-                Loc forcedLoc, Diagnostics &diags);
+                Loc forcedLoc, bool poolsComplete, Diagnostics &diags);
 
 } // namespace hocket
