@@ -150,6 +150,9 @@ std::optional<Cluster> readCluster(int32_t source, Diagnostics &diags, int64_t h
 std::optional<Cluster> openCluster(const std::string &spec, const std::string &shippedDir,
                                    Diagnostics &diags);
 
+/// Names of the clusters in `shippedDir`, sorted.
+std::vector<std::string> shippedClusters(const std::string &shippedDir);
+
 /// What this version can compile a plan for: one pool of CPUs.  Says what
 /// it cannot at the place that asks for it (exit code 3).
 bool checkExecutable(const Cluster &cluster, Diagnostics &diags);

@@ -11,6 +11,16 @@ using namespace llvm;
 
 namespace hocket {
 
+std::vector<std::string> shippedClusters(const std::string &shippedDir) {
+  std::vector<std::string> shipped;
+  std::error_code ec;
+  for (sys::fs::directory_iterator it(shippedDir, ec), end; !ec && it != end; it.increment(ec))
+    if (sys::path::extension(it->path()) == ".toml")
+      shipped.push_back(sys::path::stem(it->path()).str());
+  std::sort(shipped.begin(), shipped.end());
+  return shipped;
+}
+
 std::optional<Cluster> openCluster(const std::string &spec, const std::string &shippedDir,
                                    Diagnostics &diags) {
   StringRef text = spec;
@@ -43,12 +53,7 @@ std::optional<Cluster> openCluster(const std::string &spec, const std::string &s
   if (const LibraryHost *host = library->host(name))
     return libraryCluster(*host, hosts ? hosts : 1, nameLoc, hosts ? hostsLoc : nameLoc, diags);
 
-  std::vector<std::string> shipped;
-  std::error_code ec;
-  for (sys::fs::directory_iterator it(shippedDir, ec), end; !ec && it != end; it.increment(ec))
-    if (sys::path::extension(it->path()) == ".toml")
-      shipped.push_back(sys::path::stem(it->path()).str());
-  std::sort(shipped.begin(), shipped.end());
+  std::vector<std::string> shipped = shippedClusters(shippedDir);
   std::string list = join(shipped, ", ");
   std::vector<std::string> all = library->hostNames();
   all.insert(all.begin(), shipped.begin(), shipped.end());

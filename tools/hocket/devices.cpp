@@ -206,15 +206,21 @@ json::Value hostJson(const LibraryHost &entry) {
 
 } // namespace
 
-int devicesVerb(const std::string &name, bool json, const std::string &libraryDir) {
+int devicesVerb(const std::string &name, bool json, const std::string &shippedDir) {
   Diagnostics diags;
-  std::optional<Library> library = readLibrary(libraryDir, diags);
+  std::optional<Library> library = readLibrary(libraryBeside(shippedDir), diags);
   if (!library) {
     diags.print(errs(), MessageFormat::Human, useColor(ColorMode::Auto, STDERR_FILENO));
     return kExitRuntime;
   }
   const LibraryDevice *device = name.empty() ? nullptr : library->device(name);
   const LibraryHost *host = name.empty() ? nullptr : library->host(name);
+  std::vector<std::string> clusters = shippedClusters(shippedDir);
+  if (!name.empty() && !device && !host && is_contained(clusters, name)) {
+    errs() << "error: '" << name << "' is a shipped cluster; its devices stand in its file\n"
+           << "hint: hocket plan --cluster " << name << "\n";
+    return kExitBadInput;
+  }
   if (!name.empty() && !device && !host) {
     std::vector<std::string> all = library->deviceNames(), hosts = library->hostNames();
     all.insert(all.end(), hosts.begin(), hosts.end());
@@ -231,12 +237,14 @@ int devicesVerb(const std::string &name, bool json, const std::string &libraryDi
     for (const LibraryHost &h : library->hosts)
       if (name.empty() || &h == host)
         hosts.push_back(hostJson(h));
-    os << json::Value(json::Object{
-              {"format_version", "1.0"}, {"devices", std::move(devices)}, {"hosts", std::move(hosts)}})
-       << "\n";
+    json::Object all{{"format_version", "1.0"}, {"devices", std::move(devices)}, {"hosts", std::move(hosts)}};
+    if (name.empty())
+      all["clusters"] = json::Array(clusters);
+    os << json::Value(std::move(all)) << "\n";
   } else if (name.empty()) {
     listDevices(os, *library);
     listHosts(os, *library);
+    os << "\nShipped clusters: " << join(clusters, ", ") << "\n";
   } else {
     if (device)
       show(os, "device", device->device.name, *device, facts(device->device), "");

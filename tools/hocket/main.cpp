@@ -239,7 +239,7 @@ int dispatch(int argc, char **argv) {
   if (*verify)
     return verifyVerb(planFile, verifyJson);
   if (*devices)
-    return devicesVerb(deviceName, devicesJson, folder + "/../share/hocket/library");
+    return devicesVerb(deviceName, devicesJson, folder + "/../share/hocket/clusters");
   if (*version)
     return versionVerb(versionJson);
   const CLI::App *shown = &app;
