@@ -113,7 +113,7 @@ std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &in
   for (const format::ClassProgram &program : plan.classes)
     plan.summaries.push_back({memoryTerms(program), cost.seconds});
 
-  mlir::FailureOr<std::vector<uint8_t>> code = emit::compileKernels(module, plan.isa);
+  mlir::FailureOr<std::vector<uint8_t>> code = emit::compileKernels(module, plan, plan.isa);
   if (mlir::failed(code))
     return std::nullopt;
   plan.code = std::move(*code);

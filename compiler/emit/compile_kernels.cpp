@@ -1,6 +1,7 @@
 #include "compiler/emit/plan_from_ir.h"
 #include "dialects/plan/Plan.h"
 #include "dialects/sched/Sched.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -30,14 +31,16 @@ static FailureOr<kernels::InitSpec> initSpec(plan::KernelOp kernel) {
   return spec;
 }
 
-FailureOr<std::vector<uint8_t>> compileKernels(ModuleOp module, StringRef isa) {
+FailureOr<std::vector<uint8_t>> compileKernels(ModuleOp module, const format::Plan &plan, StringRef isa) {
   kernels::loadDialects(*module.getContext());
   OwningOpRef<ModuleOp> code = ModuleOp::create(module.getLoc());
-  for (auto kernel : module.getOps<plan::KernelOp>()) {
+  // The plan's kernels are in the order of the module's.
+  for (auto [kernel, entry] : llvm::zip(module.getOps<plan::KernelOp>(), plan.kernels)) {
     if (kernel.getInit()) {
       FailureOr<kernels::InitSpec> spec = initSpec(kernel);
       if (failed(spec) || failed(kernels::generateInit(*spec, *code)))
         return failure();
+      cast<func::FuncOp>(code->getBody()->back()).setSymName(entry.symbol);
       continue;
     }
     StringRef name = kernel.getSymName();
@@ -47,12 +50,10 @@ FailureOr<std::vector<uint8_t>> compileKernels(ModuleOp module, StringRef isa) {
       return kernel.emitOpError("has no body: sched.kernel @") << name << " is missing";
     if (failed(kernels::generate(&body.getBody().front().front(), *code)))
       return failure();
+    cast<func::FuncOp>(code->getBody()->back()).setSymName(entry.symbol);
   }
   llvm::StringSet<> seen;
-  FailureOr<format::Plan> plan = planFromIR(module);
-  if (failed(plan))
-    return failure();
-  for (const format::Gemm &gemm : plan->gemms)
+  for (const format::Gemm &gemm : plan.gemms)
     if (!gemm.symbol.empty() && seen.insert(gemm.symbol).second && failed(kernels::generateGemm(gemm, *code)))
       return failure();
   return kernels::compile(*code, isa);

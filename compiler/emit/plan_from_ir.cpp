@@ -1,5 +1,6 @@
 #include "compiler/emit/plan_from_ir.h"
 #include "dialects/plan/Plan.h"
+#include "runtime/format/declaration.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -94,12 +95,12 @@ LogicalResult Reader::tables() {
     kernels[name] = p.kernels.size();
     name.consume_front("plan.");
     format::Kernel k;
-    k.symbol = name.str();
     for (auto [access, bytes] : llvm::zip(kernel.getAccess(), kernel.getBytes()))
       k.args.push_back({format::Access(access), uint64_t(bytes)});
     k.work = kernel.getWork();
     k.flops = kernel.getFlops().convertToDouble();
     k.memoryBytes = kernel.getMemoryBytes().convertToDouble();
+    k.symbol = format::declaredSymbol(name.str(), k);
     p.kernels.push_back(k);
   }
   for (auto entry : module.getOps<plan::GemmEntryOp>()) {
@@ -121,8 +122,9 @@ LogicalResult Reader::tables() {
     g.ldc = entry.getLd()[2];
     g.dtype = *type;
     g.scratchBytes = entry.getScratch();
-    g.symbol = entry.getSymbol().str();
     g.work = entry.getWork();
+    if (!entry.getSymbol().empty())
+      g.symbol = format::declaredSymbol(entry.getSymbol().str(), g);
     p.gemms.push_back(g);
   }
   return success();

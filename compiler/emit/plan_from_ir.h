@@ -10,7 +10,9 @@ namespace hocket::emit {
 /// out of a record's range) are emitted on the ops.
 mlir::FailureOr<format::Plan> planFromIR(mlir::ModuleOp module);
 
-/// Generates and compiles every kernel that the module's plan names.
-mlir::FailureOr<std::vector<uint8_t>> compileKernels(mlir::ModuleOp module, llvm::StringRef isa);
+/// Generates and compiles every kernel of the module's plan, under the symbols
+/// that the plan gives them (runtime/format/declaration.h).
+mlir::FailureOr<std::vector<uint8_t>> compileKernels(mlir::ModuleOp module, const format::Plan &plan,
+                                                     llvm::StringRef isa);
 
 } // namespace hocket::emit

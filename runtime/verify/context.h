@@ -99,6 +99,7 @@ void verifyTables(Context &cx);
 void verifyProgram(Context &cx);
 void verifyData(Context &cx);
 void verifyExact(Context &cx);
+void verifyComplete(Context &cx);
 void verifyMemory(Context &cx);
 void verifyCommunication(Context &cx);
 

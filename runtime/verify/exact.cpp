@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/format/declaration.h"
 #include "runtime/verify/context.h"
 #include "runtime/verify/unroll.h"
 
@@ -223,10 +224,20 @@ void inputs(Context &cx) {
     cx.plainFinding("inputs of one kind only", "tokens and labels");
 }
 
+/// A generated kernel's symbol ends in the digest of its declaration, see declaration.h.
+template <typename Entry>
+void declaration(Context &cx, const std::string &what, const Entry &entry) {
+  std::string digest = format::declarationDigest(entry);
+  if (!entry.symbol.ends_with("_" + digest))
+    cx.plainFinding(what + " " + quote(entry.symbol) + " is not declared as its code was compiled",
+                    "the declaration whose digest its name ends in; this one's is " + digest);
+}
+
 /// Bytes that the cost model was told: those of all arguments, for initial values without the numbers.
 void kernels(Context &cx) {
   for (size_t i = 0; i < cx.plan.kernels.size(); ++i) {
     const Kernel &k = cx.plan.kernels[i];
+    declaration(cx, "kernel " + num(i), k);
     double memory = 0, values = 0;
     for (const KernelArg &a : k.args)
       (a.access == Access::Value ? values : memory) += double(a.bytes);
@@ -242,6 +253,8 @@ void kernels(Context &cx) {
 void gemms(Context &cx) {
   for (size_t i = 0; i < cx.plan.gemms.size(); ++i) {
     const Gemm &g = cx.plan.gemms[i];
+    if (!g.symbol.empty())
+      declaration(cx, "gemm " + num(i), g);
     std::string name = "gemm_" + std::string(nameOf(g.dtype)) + "_" + (g.transposeA ? "t" : "n") +
                        (g.transposeB ? "t" : "n") + (g.accumulate ? "_add_" : "_") + num(uint64_t(g.m)) +
                        "x" + num(uint64_t(g.n)) + "x" + num(uint64_t(g.k)) + "_";
@@ -390,6 +403,7 @@ void verifyExact(Context &cx) {
   kernels(cx);
   gemms(cx);
   initialIndices(cx);
+  verifyComplete(cx);
 }
 
 } // namespace hocket::verify

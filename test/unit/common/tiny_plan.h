@@ -13,13 +13,13 @@
 // Without the group, s1 sending first and s0 sending first wait for each other.
 //
 // The kernels' symbols are tiny_embed, tiny_add, tiny_sumsq, tiny_update,
-// tiny_init, tiny_loss; the plan has no code section, a test that runs it
+// tiny_init, tiny_loss, each with its digest; the plan has no code section, a test that runs it
 // brings functions of the signature told in plan.h (work = 1).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/format/plan.h"
+#include "runtime/format/declaration.h"
 
 #include <initializer_list>
 #include <string>
@@ -345,8 +345,8 @@ inline Plan tinyPlan() {
 
   auto kernel = [&](std::string symbol, std::vector<KernelArg> args) {
     Kernel k;
-    k.symbol = std::move(symbol);
     k.args = std::move(args);
+    k.symbol = declaredSymbol(symbol, k);
     p.kernels.push_back(k);
   };
   using enum Access;

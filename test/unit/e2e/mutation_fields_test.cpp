@@ -2,8 +2,10 @@
 //
 // One field of a compiled plan gets another value, the checksum is made right
 // again: `hocket-run` ends with exit 1, 2 or 3, never by a signal, never with a
-// run.  What reader and verifier accept is another plan that is sound too, since
-// the field is stated once only; such ones are printed and counted.
+// run.  What reader and verifier accept (one in 25 that are drawn) is another
+// plan that is sound too, since the plan states the field once: a name for
+// reports, which of two equal products or buffers is meant, a shorter sum, the
+// range of a repeat of one trip.  Such ones are printed and counted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,7 +98,7 @@ TEST(MutatedFields, EndInExitOneTwoOrThree) {
     std::printf(" %s %d", field.c_str(), count);
   std::printf("\n");
   EXPECT_GE(refused, wanted);
-  EXPECT_LE(accepted * 10, refused) << "more than a tenth of the changes went unnoticed";
+  EXPECT_LE(accepted * 20, refused) << "more than a twentieth of the changes went unnoticed";
 }
 
 } // namespace

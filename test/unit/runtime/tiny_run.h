@@ -28,7 +28,7 @@ namespace hocket::test {
 
 inline device::KernelFunction tinyKernel(const std::string &symbol) {
 #define HOCKET_TINY(f)                                                                                       \
-  if (symbol == #f)                                                                                          \
+  if (symbol.starts_with(#f "_"))                                                                            \
     return &f;
   HOCKET_TINY_ALL
 #undef HOCKET_TINY
@@ -38,9 +38,10 @@ inline device::KernelFunction tinyKernel(const std::string &symbol) {
 /// The tiny plan with its products as kernels, so that results do not depend on a library.
 inline Plan tinyRunPlan() {
   Plan p = tinyPlan();
-  p.gemms[tiny::Forward].symbol = "tiny_gemm_forward";
-  p.gemms[tiny::WeightGradient].symbol = "tiny_gemm_weight";
-  p.gemms[tiny::InputGradient].symbol = "tiny_gemm_input";
+  for (auto [gemm, name] : {std::pair(tiny::Forward, "tiny_gemm_forward"),
+                            {tiny::WeightGradient, "tiny_gemm_weight"},
+                            {tiny::InputGradient, "tiny_gemm_input"}})
+    p.gemms[gemm].symbol = declaredSymbol(name, p.gemms[gemm]);
   p.isa = "x86-64";
   return p;
 }
