@@ -47,7 +47,8 @@ private:
   bool phases();
   bool emit();
   bool printModule();
-  bool write(const std::string &path, StringRef bytes);
+  /// The first is what a depfile speaks of.
+  bool write(ArrayRef<Output> outputs);
   int answer();
 
   const PlanRequest &request;
@@ -132,11 +133,11 @@ bool Compilation::phases() {
          runPhases(*module, first, last, inputs, diags, resumed ? kExitBadInput : kExitInternal);
 }
 
-bool Compilation::write(const std::string &path, StringRef bytes) {
-  if (!writeOutput(path, bytes, diags))
-    return false;
-  return !request.depfile || writeDepfile(request.depfilePath.empty() ? path + ".d" : request.depfilePath,
-                                          path, diags.filesRead(), diags);
+bool Compilation::write(ArrayRef<Output> outputs) {
+  const std::string &path = outputs.front().path;
+  return writeOutputs(outputs, diags) &&
+         (!request.depfile || writeDepfile(request.depfilePath.empty() ? path + ".d" : request.depfilePath,
+                                           path, diags.filesRead(), diags));
 }
 
 bool Compilation::printModule() {
@@ -146,7 +147,7 @@ bool Compilation::printModule() {
   mlir::OpPrintingFlags flags;
   module->print(os, request.stopAfter == Phase::Topo ? flags : flags.enableDebugInfo());
   os << "\n";
-  return write(request.output.empty() ? "-" : outputPath(request), text);
+  return write(Output{request.output.empty() ? "-" : outputPath(request), text});
 }
 
 bool Compilation::emit() {
@@ -164,14 +165,20 @@ bool Compilation::emit() {
     }
   std::vector<uint8_t> bytes = format::write(*plan);
   std::string path = outputPath(request);
-  if (StringRef(request.output).ends_with("/"))
-    (void)sys::fs::create_directory(request.output, true,
-                                    sys::fs::all_all); // a failure is the write's, with the path
-  if (!path.empty() && !write(path, StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size())))
+  // A failure to make it is the write's, with the path.
+  bool made = StringRef(request.output).ends_with("/") &&
+              !sys::fs::create_directory(request.output, false, sys::fs::all_all);
+  std::string strategy = toToml(*inputs.strategy);
+  std::vector<Output> outputs;
+  if (!path.empty())
+    outputs.push_back({path, StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size())});
+  if (std::string beside = strategyPath(request); !beside.empty())
+    outputs.push_back({beside, strategy});
+  if (!outputs.empty() && !write(outputs)) {
+    if (made)
+      (void)sys::fs::remove(request.output); // refuses what is not empty
     return false;
-  std::string strategy = strategyPath(request);
-  if (!strategy.empty() && !writeOutput(strategy, toToml(*inputs.strategy), diags))
-    return false;
+  }
   if (!request.quiet || request.json)
     printPlan(path == "-" ? errs() : outs(), *plan, inputs, cost, usable, bytes.size(), path, request.json);
   return true;

@@ -1,4 +1,5 @@
 #include "compiler/driver/report.h"
+#include "compiler/input/units.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -18,16 +19,6 @@ std::string bytesText(double bytes) {
   raw_string_ostream os(text);
   os << llvm::format(unit == 0 ? "%.0f " : "%.1f ", bytes) << units[unit];
   return text;
-}
-
-std::string countText(uint64_t n) {
-  std::string digits = utostr(n), out;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i && (digits.size() - i) % 3 == 0)
-      out += ',';
-    out += digits[i];
-  }
-  return out;
 }
 
 namespace {
@@ -109,17 +100,17 @@ void printPlan(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, 
   if (json)
     return printJson(os, plan, in, cost, usable, fileBytes, path);
   const Strategy &s = *in.strategy;
-  os << plan.modelName << "  " << countText(plan.parameters) << " parameters · " << countText(plan.ranks())
-     << " " << in.cluster.device.name << " · sequence " << countText(plan.sequence) << " · batch "
-     << countText(plan.globalBatch) << " (" << countText(uint64_t(plan.globalBatch) * plan.sequence)
+  os << plan.modelName << "  " << withCommas(plan.parameters) << " parameters · " << withCommas(plan.ranks())
+     << " " << in.cluster.device.name << " · sequence " << withCommas(plan.sequence) << " · batch "
+     << withCommas(plan.globalBatch) << " (" << withCommas(uint64_t(plan.globalBatch) * plan.sequence)
      << " tokens) · " << (plan.dtype == format::DType::F64 ? "f64" : "f32") << "\n";
   os << "strategy  " << meshLine(s);
   if (s.pipeline > 1)
     os << " · " << name(s.schedule);
-  os << " · " << countText(plan.microBatches) << " micro-batch" << (plan.microBatches == 1 ? "" : "es")
+  os << " · " << withCommas(plan.microBatches) << " micro-batch" << (plan.microBatches == 1 ? "" : "es")
      << " of " << s.microBatch;
   if (in.choices > 0)
-    os << " · chosen from " << countText(in.choices);
+    os << " · chosen from " << withCommas(in.choices);
   os << "\n";
   os << "step      " << secondsText(cost.seconds)
      << " predicted (closed form, uncalibrated: no measurement of this device)\n";
@@ -128,13 +119,13 @@ void printPlan(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, 
   os << "memory    " << bytesText(double(worst.arenaBytes)) << " of " << bytesText(double(usable))
      << " on the fullest (" << worst.name << ") · fits, "
      << llvm::format("%.0f", 100.0 * (1 - double(worst.arenaBytes) / double(usable))) << " % free · "
-     << countText(worst.arenaBytes) << " bytes\n          ";
+     << withCommas(worst.arenaBytes) << " bytes\n          ";
   ListSeparator separator(" · ");
   for (const format::MemoryTerm &t : plan.summaries[index].memory)
     os << separator << t.name << " " << bytesText(double(t.bytes));
   os << "\n";
   if (!path.empty())
-    os << "wrote     " << path << " (" << countText(fileBytes) << " bytes)\n";
+    os << "wrote     " << path << " (" << withCommas(fileBytes) << " bytes)\n";
 }
 
 void explainDeficit(Diagnostics &diags, const PlanInputs &in, ArrayRef<format::MemoryTerm> terms,
@@ -144,16 +135,20 @@ void explainDeficit(Diagnostics &diags, const PlanInputs &in, ArrayRef<format::M
     breakdown += (breakdown.empty() ? "" : " · ") + t.name + " " + bytesText(double(t.bytes));
   const Strategy &s = *in.strategy;
   auto b = diags.error("no plan: " + in.model.name + " does not fit with " + meshText(s) + ": " + stage +
-                           " needs " + countText(need) + " bytes (" + bytesText(double(need)) +
-                           "), a device has " + countText(usable) + "; " + countText(need - usable) +
+                           " needs " + withCommas(need) + " bytes (" + bytesText(double(need)) +
+                           "), a device has " + withCommas(usable) + "; " + withCommas(need - usable) +
                            " bytes (" + bytesText(double(need - usable)) + ") too many",
                        kExitNo);
   b.note(breakdown);
   std::string help;
   if (s.microBatch > 1)
-    help = "a smaller --micro-batch than " + std::to_string(s.microBatch);
-  help += std::string(help.empty() ? "" : ", ") + "more tensor or pipeline than " + meshText(s);
-  help += ", or devices with at least " + bytesText(double(need)) + " of memory";
+    help = "a smaller --micro-batch than " + std::to_string(s.microBatch) + ", ";
+  // Replicas all hold the same: devices help in tensor and pipeline only, which data can give up.
+  if (s.data > 1)
+    help += "less data and more tensor or pipeline than " + meshText(s) + ", ";
+  help += "more than " + withCommas(uint64_t(s.devices())) +
+          " devices with more tensor or pipeline, or devices with at least " + bytesText(double(need)) +
+          " of memory";
   b.note("would help: " + help);
 }
 

@@ -8,8 +8,6 @@ namespace hocket {
 
 /// Bytes in the unit that leaves three digits or fewer before the point: "12.3 MiB".
 std::string bytesText(double bytes);
-/// 1234567 as "1,234,567".
-std::string countText(uint64_t n);
 
 /// `usable`: bytes a device may use. `fileBytes` of the plan at `path` ("" when none was written).
 void printPlan(llvm::raw_ostream &os, const format::Plan &plan, const PlanInputs &inputs, const Cost &cost,

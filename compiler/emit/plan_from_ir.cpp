@@ -35,12 +35,36 @@ private:
       return format::DType::I64;
     return op->emitOpError("type ") << type << " has no place in a plan";
   }
-  static format::Operand operand(plan::OperandAttr a) {
+  /// A number of the IR in a field of a record; one that does not fit is an error.
+  template <typename To>
+  To fit(int64_t value, Operation *op, const char *what) {
+    using Limits = std::numeric_limits<std::conditional_t<std::is_enum_v<To>, uint8_t, To>>;
+    if (std::is_unsigned_v<To> || std::is_enum_v<To>
+            ? value < 0 || uint64_t(value) > uint64_t(Limits::max())
+            : value < int64_t(Limits::min()) || value > int64_t(Limits::max())) {
+      op->emitOpError() << what << " " << value << " does not fit a plan; legal: " << int64_t(Limits::min())
+                        << " to "
+                        << (sizeof(To) == 8 ? std::numeric_limits<int64_t>::max() : int64_t(Limits::max()));
+      narrowed = true;
+      return To(0);
+    }
+    return To(value);
+  }
+  template <typename To>
+  std::vector<To> fitAll(ArrayRef<int64_t> values, Operation *op, const char *what) {
+    std::vector<To> out;
+    for (int64_t v : values)
+      out.push_back(fit<To>(v, op, what));
+    return out;
+  }
+  format::Operand operand(plan::OperandAttr a, Operation *op) {
     format::Operand o;
-    o.kind = format::OperandKind(a.getKind());
-    o.index = uint16_t(a.getIndex());
-    o.flags = uint8_t(a.getSlot() & format::kSlotMask) | (a.getLayered() ? format::kLayered : 0) |
-              (a.getMicro() ? format::kMicro : 0);
+    o.kind = fit<format::OperandKind>(a.getKind(), op, "operand kind");
+    o.index = fit<uint16_t>(a.getIndex(), op, "operand index");
+    uint8_t slot = fit<uint8_t>(a.getSlot(), op, "slot number");
+    if (slot > 4)
+      op->emitOpError("slot number ") << slot << " does not fit a plan; legal: 0 to 4", narrowed = true;
+    o.flags = slot | (a.getLayered() ? format::kLayered : 0) | (a.getMicro() ? format::kMicro : 0);
     o.offset = a.getOffset();
     return o;
   }
@@ -52,6 +76,7 @@ private:
   }
 
   ModuleOp module;
+  bool narrowed = false; ///< an error was emitted by fit
   format::Plan p;
   llvm::StringMap<uint32_t> strings, comms, kernels, gemms, classes;
 };
@@ -59,9 +84,10 @@ private:
 
 LogicalResult Reader::tables() {
   for (auto mesh : module.getOps<plan::MeshOp>()) {
-    p.microBatches = uint32_t(mesh.getMicroBatches());
+    p.microBatches = fit<uint32_t>(mesh.getMicroBatches(), mesh, "micro-batches");
     for (auto [name, size, stride] : llvm::zip(mesh.getAxes(), mesh.getSizes(), mesh.getStrides()))
-      p.axes.push_back({cast<StringAttr>(name).getValue().str(), uint32_t(size), uint32_t(stride)});
+      p.axes.push_back({cast<StringAttr>(name).getValue().str(), fit<uint32_t>(size, mesh, "size"),
+                        fit<uint32_t>(stride, mesh, "stride")});
   }
   for (auto comm : module.getOps<plan::CommOp>()) {
     StringRef name = comm.getSymName();
@@ -69,9 +95,9 @@ LogicalResult Reader::tables() {
     name.consume_front("comm.");
     format::Communicator c;
     c.name = name.str();
-    c.axes.assign(comm.getAxes().begin(), comm.getAxes().end());
+    c.axes = fitAll<uint32_t>(comm.getAxes(), comm, "axis");
     c.pair = comm.getPair();
-    c.order = uint32_t(comm.getOrder());
+    c.order = fit<uint32_t>(comm.getOrder(), comm, "order");
     p.communicators.push_back(c);
   }
   for (auto affine : module.getOps<plan::AffineOp>())
@@ -96,7 +122,8 @@ LogicalResult Reader::tables() {
     name.consume_front("plan.");
     format::Kernel k;
     for (auto [access, bytes] : llvm::zip(kernel.getAccess(), kernel.getBytes()))
-      k.args.push_back({format::Access(access), uint64_t(bytes)});
+      k.args.push_back(
+          {fit<format::Access>(access, kernel, "access"), fit<uint64_t>(bytes, kernel, "bytes")});
     k.work = kernel.getWork();
     k.flops = kernel.getFlops().convertToDouble();
     k.memoryBytes = kernel.getMemoryBytes().convertToDouble();
@@ -121,7 +148,7 @@ LogicalResult Reader::tables() {
     g.ldb = entry.getLd()[1];
     g.ldc = entry.getLd()[2];
     g.dtype = *type;
-    g.scratchBytes = entry.getScratch();
+    g.scratchBytes = fit<uint64_t>(entry.getScratch(), entry, "scratch");
     g.work = entry.getWork();
     if (!entry.getSymbol().empty())
       g.symbol = format::declaredSymbol(entry.getSymbol().str(), g);
@@ -135,9 +162,9 @@ LogicalResult Reader::readBlock(Block &block, format::ClassProgram &c) {
     format::Instr in;
     if (auto repeat = dyn_cast<plan::RepeatOp>(op)) {
       in.op = format::Op::Repeat;
-      in.from = int32_t(repeat.getFrom());
-      in.to = int32_t(repeat.getTo());
-      in.step = int32_t(repeat.getStep());
+      in.from = fit<int32_t>(repeat.getFrom(), repeat, "from");
+      in.to = fit<int32_t>(repeat.getTo(), repeat, "to");
+      in.step = fit<int32_t>(repeat.getStep(), repeat, "step");
       size_t at = c.instrs.size();
       c.instrs.push_back(in);
       if (failed(readBlock(repeat.getBody().front(), c)))
@@ -146,27 +173,27 @@ LogicalResult Reader::readBlock(Block &block, format::ClassProgram &c) {
       continue;
     }
     if (auto s = op.getAttrOfType<IntegerAttr>("s"))
-      in.stream = uint16_t(s.getInt());
+      in.stream = fit<uint16_t>(s.getInt(), &op, "stream");
     if (in.stream >= c.streams.size())
       return op.emitOpError("runs on stream ") << in.stream << " of " << c.streams.size();
     if (auto name = op.getAttrOfType<StringAttr>("name"))
       in.name = string(name.getValue());
     if (auto bytes = op.getAttrOfType<IntegerAttr>("bytes"))
-      in.bytes = uint64_t(bytes.getInt());
+      in.bytes = fit<uint64_t>(bytes.getInt(), &op, "bytes");
     if (auto args = op.getAttrOfType<ArrayAttr>("args")) {
       in.firstOperand = args.empty() ? 0 : c.operands.size();
-      in.operandCount = args.size();
+      in.operandCount = fit<uint16_t>(int64_t(args.size()), &op, "number of operands");
       for (Attribute a : args) {
         auto at = dyn_cast<plan::OperandAttr>(a);
         if (!at)
           return op.emitOpError("takes #plan.at operands only");
-        c.operands.push_back(operand(at));
+        c.operands.push_back(operand(at, &op));
       }
     }
     FailureOr<uint32_t> index = 0u;
     auto transfer = [&](format::Op kind, FlatSymbolRefAttr comm, int64_t delta) {
       in.op = kind;
-      in.arg = int32_t(delta);
+      in.arg = fit<int32_t>(delta, &op, "peer or kind");
       index = lookup(comms, comm.getValue(), &op);
     };
     if (auto launch = dyn_cast<plan::LaunchOp>(op)) {
@@ -187,25 +214,25 @@ LogicalResult Reader::readBlock(Block &block, format::ClassProgram &c) {
       transfer(format::Op::Recv, recv.getCommAttr(), recv.getDelta());
     } else if (auto group = dyn_cast<plan::GroupOp>(op)) {
       in.op = format::Op::Group;
-      in.arg = int32_t(group.getCount());
+      in.arg = fit<int32_t>(group.getCount(), &op, "count");
     } else if (isa<plan::CopyOp>(op)) {
       in.op = format::Op::Copy;
     } else if (isa<plan::FillOp>(op)) {
       in.op = format::Op::Fill;
     } else if (auto record = dyn_cast<plan::RecordOp>(op)) {
       in.op = format::Op::Record;
-      in.flags = uint16_t(record.getSlot());
-      index = uint32_t(record.getEvent());
+      in.flags = fit<uint16_t>(record.getSlot(), &op, "slot");
+      index = fit<uint32_t>(record.getEvent(), &op, "event");
     } else if (auto wait = dyn_cast<plan::WaitOp>(op)) {
       in.op = format::Op::Wait;
-      in.flags = uint16_t(wait.getSlot());
-      index = uint32_t(wait.getEvent());
+      in.flags = fit<uint16_t>(wait.getSlot(), &op, "slot");
+      index = fit<uint32_t>(wait.getEvent(), &op, "event");
     } else if (auto mark = dyn_cast<plan::MarkOp>(op)) {
       in.op = format::Op::Mark;
       in.flags = mark.getEnd();
     } else if (auto metric = dyn_cast<plan::MetricOp>(op)) {
       in.op = format::Op::Metric;
-      index = uint32_t(metric.getIndex());
+      index = fit<uint32_t>(metric.getIndex(), &op, "index");
     } else {
       return op.emitOpError("is no instruction of a plan");
     }
@@ -223,18 +250,22 @@ LogicalResult Reader::readClass(plan::ClassOp op) {
   StringRef name = op.getSymName();
   name.consume_front("class.");
   c.name = name.str();
-  c.first.assign(op.getFirst().begin(), op.getFirst().end());
-  c.last.assign(op.getLast().begin(), op.getLast().end());
+  c.first = fitAll<uint32_t>(op.getFirst(), op, "first coordinate");
+  c.last = fitAll<uint32_t>(op.getLast(), op, "last coordinate");
   for (StringAttr s : op.getStreams().getAsRange<StringAttr>())
     c.streams.push_back(s.getValue().str());
-  c.events = uint32_t(op.getEvents());
-  c.firstUse.assign(op.getFirstUse().begin(), op.getFirstUse().end());
-  c.arenaBytes = op.getArena();
+  c.events = fit<uint32_t>(op.getEvents(), op, "events");
+  c.firstUse = fitAll<uint32_t>(op.getFirstUse(), op, "first use");
+  c.arenaBytes = fit<uint64_t>(op.getArena(), op, "arena");
   for (Operation &inner : op.getBody().front()) {
     if (auto r = dyn_cast<plan::RegionOp>(inner)) {
-      c.regions.push_back({r.getName().str(), format::RegionKind(r.getKind()), r.getOffset(), r.getBytes(),
-                           uint32_t(r.getSlots()), r.getSlotStride(), uint32_t(r.getLayers()),
-                           r.getLayerStride(), uint32_t(r.getMicros()), r.getMicroStride()});
+      auto bytes = [&](uint64_t v, const char *what) { return fit<uint64_t>(int64_t(v), r, what); };
+      auto count = [&](uint64_t v, const char *what) { return fit<uint32_t>(int64_t(v), r, what); };
+      c.regions.push_back({r.getName().str(), fit<format::RegionKind>(r.getKind(), r, "kind"),
+                           bytes(r.getOffset(), "offset"), bytes(r.getBytes(), "bytes"),
+                           count(r.getSlots(), "slots"), bytes(r.getSlotStride(), "slot stride"),
+                           count(r.getLayers(), "layers"), bytes(r.getLayerStride(), "layer stride"),
+                           count(r.getMicros(), "micros"), bytes(r.getMicroStride(), "micro stride")});
     } else if (auto t = dyn_cast<plan::TemplateOp>(inner)) {
       uint32_t first = c.instrs.size();
       if (failed(readBlock(t.getBody().front(), c)))
@@ -244,10 +275,11 @@ LogicalResult Reader::readClass(plan::ClassOp op) {
       auto &list = l.getTable() == "init" ? c.init : l.getTable() == "step" ? c.step : c.eval;
       ArrayRef<int64_t> e = l.getEntries();
       for (size_t i = 0; i + 5 < e.size(); i += 6)
-        list.push_back({uint16_t(e[i]),
+        list.push_back({fit<uint16_t>(e[i], l, "template"),
                         0,
-                        uint32_t(e[i + 1]),
-                        {uint16_t(e[i + 2]), uint16_t(e[i + 3]), uint16_t(e[i + 4]), uint16_t(e[i + 5])}});
+                        fit<uint32_t>(e[i + 1], l, "micro-batch"),
+                        {fit<uint16_t>(e[i + 2], l, "slot"), fit<uint16_t>(e[i + 3], l, "slot"),
+                         fit<uint16_t>(e[i + 4], l, "slot"), fit<uint16_t>(e[i + 5], l, "slot")}});
     }
   }
   p.classes.push_back(std::move(c));
@@ -272,25 +304,27 @@ LogicalResult Reader::readData() {
     for (size_t d = 0; d < n; ++d) {
       format::ParamDim dim;
       dim.letter = q.getDims()[d];
-      dim.local = uint64_t(q.getLocal()[d]);
-      dim.global = uint64_t(q.getGlobal()[d]);
-      for (int64_t a : cast<DenseI64ArrayAttr>(q.getAxes()[d]).asArrayRef())
-        dim.axes.push_back(uint32_t(a));
+      dim.local = fit<uint64_t>(q.getLocal()[d], q, "local extent");
+      dim.global = fit<uint64_t>(q.getGlobal()[d], q, "global extent");
+      auto axes = dyn_cast<DenseI64ArrayAttr>(q.getAxes()[d]);
+      if (!axes)
+        return q.emitOpError("axes of letter ") << d << " are no array of numbers";
+      dim.axes = fitAll<uint32_t>(axes.asArrayRef(), q, "axis");
       e.dims.push_back(dim);
     }
     e.stacked = q.getStacked();
-    e.layerBegin = q.getLayers()[0];
-    e.layerEnd = q.getLayers()[1];
+    e.layerBegin = fit<uint32_t>(q.getLayers()[0], q, "layer");
+    e.layerEnd = fit<uint32_t>(q.getLayers()[1], q, "layer");
     e.layout = q.getLayout().str();
-    e.partDim = q.getPart()[0];
-    e.partIndex = q.getPart()[1];
-    e.partCount = q.getPart()[2];
+    e.partDim = fit<uint32_t>(q.getPart()[0], q, "part");
+    e.partIndex = fit<uint32_t>(q.getPart()[1], q, "part");
+    e.partCount = fit<uint32_t>(q.getPart()[2], q, "part");
     e.classIndex = *in;
     e.owner = q.getOwner();
-    e.value = operand(q.getValue());
-    e.gradient = operand(q.getGradient());
-    e.moment1 = operand(q.getMoment1());
-    e.moment2 = operand(q.getMoment2());
+    e.value = operand(q.getValue(), q);
+    e.gradient = operand(q.getGradient(), q);
+    e.moment1 = operand(q.getMoment1(), q);
+    e.moment2 = operand(q.getMoment2(), q);
     p.params.push_back(e);
   }
   for (auto i : module.getOps<plan::InputOp>()) {
@@ -300,9 +334,9 @@ LogicalResult Reader::readData() {
     format::Input e;
     e.kind = i.getName() == "tokens" ? format::InputKind::Tokens : format::InputKind::Labels;
     e.classIndex = *in;
-    e.at = operand(i.getAt());
-    e.rows = uint32_t(i.getRows());
-    e.axes.assign(i.getAxes().begin(), i.getAxes().end());
+    e.at = operand(i.getAt(), i);
+    e.rows = fit<uint32_t>(i.getRows(), i, "rows");
+    e.axes = fitAll<uint32_t>(i.getAxes(), i, "axis");
     p.inputs.push_back(e);
   }
   for (auto m : module.getOps<plan::MetricEntryOp>()) {
@@ -321,7 +355,7 @@ FailureOr<format::Plan> Reader::run() {
   for (auto op : module.getOps<plan::ClassOp>())
     if (failed(readClass(op)))
       return failure();
-  if (failed(readData()))
+  if (failed(readData()) || narrowed)
     return failure();
   return std::move(p);
 }

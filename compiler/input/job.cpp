@@ -101,7 +101,7 @@ void readOptimizer(TableReader &top, Job &job, Diagnostics &diags) {
   }
   o.eps = r.number("eps", 1e-300, 1).value_or(o.eps);
   o.decay = r.number("decay", 0, 1e3).value_or(o.decay);
-  o.clip = r.number("clip", 1e-12, 1e12).value_or(o.clip);
+  o.clip = r.number("clip", 0, 1e12).value_or(o.clip);
   if (auto s = r.word("schedule", {"cosine", "constant"}))
     o.schedule = *s == "constant" ? format::ScheduleKind::Constant : format::ScheduleKind::Cosine;
   if (o.schedule == format::ScheduleKind::Constant) {

@@ -113,6 +113,8 @@ size_t findTooDeep(llvm::StringRef s) {
         if (s[i] == '\\')
           ++i;
     } else if (s.substr(i).starts_with("//")) {
+      if (s.substr(i).starts_with("// -----"))
+        depth = 0;
       while (i < s.size() && s[i] != '\n')
         ++i;
     } else if (llvm::StringRef("([{<").contains(c)) {
@@ -127,13 +129,18 @@ size_t findTooDeep(llvm::StringRef s) {
 
 } // namespace
 
+bool checkDepth(int32_t source, Diagnostics &diags) {
+  size_t deep = findTooDeep(diags.text(source));
+  if (deep == llvm::StringRef::npos)
+    return true;
+  diags.error(diags.at(source, deep, deep + 1),
+              "nested too deep: the limit is " + llvm::Twine(kMaxDepth) + " levels");
+  return false;
+}
+
 OwningOpRef<ModuleOp> parseModule(int32_t source, MLIRContext *context, Diagnostics &diags) {
-  llvm::StringRef text = diags.text(source);
-  if (size_t deep = findTooDeep(text); deep != llvm::StringRef::npos) {
-    diags.error(diags.at(source, deep, deep + 1),
-                "nested too deep: the limit is " + llvm::Twine(kMaxDepth) + " levels");
+  if (!checkDepth(source, diags))
     return {};
-  }
   OwningOpRef<ModuleOp> module;
   size_t before = diags.errors();
   MlirDiagnosticBridge bridge(context, diags, kExitBadInput);

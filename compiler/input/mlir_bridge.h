@@ -28,6 +28,10 @@ private:
 mlir::OwningOpRef<mlir::ModuleOp> buildTopo(const Cluster &cluster, const Diagnostics &diags,
                                             mlir::MLIRContext *context);
 
+/// Whether MLIR text nests at most kMaxDepth deep; else a located error. Parts
+/// behind `// -----` lines are counted on their own.
+bool checkDepth(int32_t source, Diagnostics &diags);
+
 /// Parses MLIR text, nested at most kMaxDepth deep, on a thread of its own with
 /// a 64 MiB stack under CrashRecoveryContext: a crash of the parser is an
 /// error, not a signal.  The caller's context must hold every dialect.

@@ -31,50 +31,89 @@ int writeAll(int fd, StringRef bytes) {
   return 0;
 }
 
-} // namespace
+/// An output on its way: `temporary` beside its path, empty once nothing is left to rename.
+struct Staged {
+  const Output *output;
+  std::string temporary;
+};
 
-bool writeOutput(const std::string &path, StringRef bytes, Diagnostics &diags) {
-  auto fail = [&](int error) {
-    diags.error("cannot write " + (path == "-" ? Twine("standard output") : "'" + Twine(path) + "'") + " (" +
-                    Twine(bytes.size()) + " bytes): " + std::strerror(error),
-                kExitRuntime);
-    return false;
-  };
-  if (path == "-") {
-    int error = writeAll(STDOUT_FILENO, bytes);
-    return error ? fail(error) : true;
-  }
-  struct stat st{};
-  if (::stat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode)) {
-    if (S_ISDIR(st.st_mode))
-      return fail(EISDIR);
-    int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-      return fail(errno);
-    int error = writeAll(fd, bytes);
-    if (::close(fd) != 0 && !error)
-      error = errno;
-    return error ? fail(error) : true;
-  }
-  std::string temporary = path + ".XXXXXX";
-  int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+/// Writes a new file beside `path`; errno, or 0 and its name in `temporary`.
+int stage(const Output &output, std::string &temporary) {
+  std::string name = output.path + ".XXXXXX";
+  int fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0)
-    return fail(errno);
-  sys::RemoveFileOnSignal(temporary);
+    return errno;
+  sys::RemoveFileOnSignal(name);
+  temporary = name;
   // mkostemp gives 0600; an output has the mode that the umask allows.
   mode_t mask = ::umask(0);
   ::umask(mask);
-  int error = ::fchmod(fd, 0666 & ~mask) ? errno : writeAll(fd, bytes);
+  int error = ::fchmod(fd, 0666 & ~mask) ? errno : writeAll(fd, output.bytes);
   if (!error && ::fsync(fd) != 0)
     error = errno;
   if (::close(fd) != 0 && !error)
     error = errno;
-  if (!error && ::rename(temporary.c_str(), path.c_str()) != 0)
+  return error;
+}
+
+/// What is no regular file already (a device, a pipe), or standard output.
+int writeDirectly(const Output &output) {
+  if (output.path == "-")
+    return writeAll(STDOUT_FILENO, output.bytes);
+  int fd = ::open(output.path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0)
+    return errno;
+  int error = writeAll(fd, output.bytes);
+  if (::close(fd) != 0 && !error)
     error = errno;
-  if (error)
-    ::unlink(temporary.c_str());
-  sys::DontRemoveFileOnSignal(temporary);
-  return error ? fail(error) : true;
+  return error;
+}
+
+} // namespace
+
+bool writeOutputs(ArrayRef<Output> outputs, Diagnostics &diags) {
+  std::vector<Staged> staged;
+  std::vector<const Output *> direct;
+  int error = 0;
+  auto failed = [&](const Output &output) {
+    if (error)
+      diags.error("cannot write " +
+                      (output.path == "-" ? Twine("standard output") : "'" + Twine(output.path) + "'") +
+                      " (" + Twine(output.bytes.size()) + " bytes): " + std::strerror(error),
+                  kExitRuntime);
+    return error != 0;
+  };
+  for (const Output &output : outputs) {
+    struct stat st{};
+    if (output.path == "-" || (::stat(output.path.c_str(), &st) == 0 && !S_ISREG(st.st_mode))) {
+      direct.push_back(&output);
+      error = output.path != "-" && S_ISDIR(st.st_mode) ? EISDIR : 0;
+    } else {
+      staged.push_back({&output, ""});
+      error = stage(output, staged.back().temporary);
+    }
+    if (failed(output))
+      break;
+  }
+  for (const Output *output : direct)
+    if (!error && (error = writeDirectly(*output), failed(*output)))
+      break;
+  for (Staged &s : staged) {
+    if (!error &&
+        (error = ::rename(s.temporary.c_str(), s.output->path.c_str()) ? errno : 0, !failed(*s.output))) {
+      sys::DontRemoveFileOnSignal(s.temporary);
+      continue;
+    }
+    if (!s.temporary.empty()) {
+      ::unlink(s.temporary.c_str());
+      sys::DontRemoveFileOnSignal(s.temporary);
+    }
+  }
+  return error == 0;
+}
+
+bool writeOutput(const std::string &path, StringRef bytes, Diagnostics &diags) {
+  return writeOutputs(Output{path, bytes}, diags);
 }
 
 bool writeDepfile(const std::string &path, StringRef target, ArrayRef<std::string> files,

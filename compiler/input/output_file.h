@@ -11,6 +11,15 @@ namespace hocket {
 /// errors and leave nothing behind; so do signals.
 bool writeOutput(const std::string &path, llvm::StringRef bytes, Diagnostics &diags);
 
+struct Output {
+  std::string path;
+  llvm::StringRef bytes;
+};
+
+/// Several files that belong together: all are written beside their names
+/// before the first is renamed, so that a full disk leaves none of them.
+bool writeOutputs(llvm::ArrayRef<Output> outputs, Diagnostics &diags);
+
 /// Writes a gcc -M rule: "target: file file".  An unchanged file is not touched.
 bool writeDepfile(const std::string &path, llvm::StringRef target, llvm::ArrayRef<std::string> files,
                   Diagnostics &diags);

@@ -196,4 +196,21 @@ void makeDirectories(const std::string &path) {
                                   (error ? error.message() : std::string("a file has this name")));
 }
 
+OutputDirectory::OutputDirectory(const std::string &path) {
+  std::error_code ignored;
+  // "a/b/" names b: the empty last component is no directory of its own.
+  std::filesystem::path at = std::filesystem::path(path).has_filename()
+                                 ? std::filesystem::path(path)
+                                 : std::filesystem::path(path).parent_path();
+  for (; !at.empty() && !std::filesystem::exists(at, ignored); at = at.parent_path())
+    created.push_back(at.string());
+  makeDirectories(path);
+}
+
+OutputDirectory::~OutputDirectory() {
+  std::error_code ignored;
+  for (const std::string &path : created)
+    std::filesystem::remove(path, ignored); // refuses what is not empty
+}
+
 } // namespace hocket::data

@@ -53,6 +53,20 @@ private:
 /// Creates a directory and its parents.  Throws Error(4).
 void makeDirectories(const std::string &path);
 
+/// A directory that stays only with what is kept in it: as makeDirectories, but
+/// unless keep() is called, what was created and is empty goes again.
+class OutputDirectory {
+public:
+  explicit OutputDirectory(const std::string &path);
+  ~OutputDirectory();
+  OutputDirectory(const OutputDirectory &) = delete;
+  OutputDirectory &operator=(const OutputDirectory &) = delete;
+  void keep() { created.clear(); }
+
+private:
+  std::vector<std::string> created; ///< innermost first
+};
+
 /// Removes the temporary files of all open OutputFiles; safe in a signal handler.
 void removeTemporaries() noexcept;
 

@@ -120,7 +120,10 @@ Session::Impl::Impl(format::Plan p, Options o) : plan(std::move(p)), options(std
   labels.resize(plan.sequence);
   try {
     for (Rank &rank : ranks)
-      rank.thread = std::thread([this, &rank] { serve(rank); });
+      rank.thread = std::thread([this, &rank] {
+        device::cpu::allocations::ourThread = true;
+        serve(rank);
+      });
   } catch (const std::system_error &e) {
     stop();
     throw Error(kExitRunTime, std::string("cannot start the ranks' threads: ") + e.what());

@@ -28,6 +28,14 @@ bool loadPlan(const std::string &path, format::Plan &plan) {
   return findings.empty();
 }
 
+/// A name from a plan that cannot control a terminal.
+std::string printable(std::string name) {
+  for (char &c : name)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
+  return name;
+}
+
 int dryRun(const format::Plan &plan, const run::Options &o) {
   if (o.rank >= plan.ranks())
     throw Error(kExitBadInput,
@@ -36,7 +44,7 @@ int dryRun(const format::Plan &plan, const run::Options &o) {
   std::vector<uint32_t> at = coordinates(plan, o.rank);
   std::string place, placeJson;
   for (size_t a = 0; a < at.size(); ++a) {
-    place += fmt::format("{}{}={}", a ? ", " : "", plan.axes[a].name, at[a]);
+    place += fmt::format("{}{}={}", a ? ", " : "", printable(plan.axes[a].name), at[a]);
     placeJson += fmt::format("{}{}:{}", a ? "," : "", trace::jsonString(plan.axes[a].name), at[a]);
   }
   uint64_t init = unrolledCount(program, program.init), step = unrolledCount(program, program.step),
@@ -48,7 +56,7 @@ int dryRun(const format::Plan &plan, const run::Options &o) {
     return kExitOk;
   }
   fmt::print("rank          {} of {} ({}), class {}\n", o.rank, run::grouped(plan.ranks()), place,
-             program.name);
+             printable(program.name));
   fmt::print("instructions  {} in a step, {} in init, {} in eval\n", run::grouped(step), run::grouped(init),
              run::grouped(eval));
   fmt::print("arena         {} bytes\n", run::grouped(program.arenaBytes));

@@ -3,6 +3,7 @@
 #include "runtime/error.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 namespace hocket::run {
 
@@ -19,7 +20,9 @@ std::optional<int> parse(int argc, char **argv, Options &o) {
   CLI::App app("Trains the model of a plan file on this machine.", "hocket-run");
   app.set_version_flag("--version", "hocket-run " HOCKET_VERSION);
   std::string type, order = "random";
-  app.add_option("plan", o.plan, "Plan file (.hkt)")->required()->type_name("FILE.hkt");
+  app.add_option("plan", o.plan, "Plan file (.hkt), or a folder with plan.hkt")
+      ->required()
+      ->type_name("FILE.hkt");
   CLI::Option *data =
       app.add_option("--data", o.data,
                      "Text as bytes, or raw tokens (.u16, .u32); its last tenth is for validation")
@@ -66,9 +69,15 @@ std::optional<int> parse(int argc, char **argv, Options &o) {
       throw CLI::RequiredError("--steps");
     if (!o.saveGradients.empty() && !o.dryRun && o.steps == 0)
       throw CLI::ValidationError("--save-gradients", "there are no gradients without a step: --steps is 0");
+    if (o.countAllocations && (o.dryRun || o.steps < 2))
+      throw CLI::ValidationError("--count-allocations",
+                                 "counts in steps after the first: --steps must be at least 2");
   } catch (const CLI::ParseError &e) {
     return app.exit(e) == 0 ? kExitOk : kExitBadInput;
   }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(o.plan, ignored))
+    o.plan += "/plan.hkt";
   if (*delays)
     o.delaySeed = delay;
   if (!type.empty())

@@ -72,6 +72,7 @@ private:
 struct Outputs {
   std::unique_ptr<data::OutputFile> metrics;
   std::unique_ptr<trace::TraceFile> trace;
+  std::unique_ptr<data::OutputDirectory> save;
 
   Outputs(const Options &o, const format::Plan &plan) {
     if (!o.metrics.empty())
@@ -79,7 +80,7 @@ struct Outputs {
     if (!o.trace.empty())
       trace = std::make_unique<trace::TraceFile>(o.trace, plan.strings);
     if (!o.save.empty()) {
-      data::makeDirectories(o.save);
+      save = std::make_unique<data::OutputDirectory>(o.save);
       data::OutputFile probe(o.save + "/model.safetensors");
     }
     if (!o.saveGradients.empty())
@@ -127,6 +128,7 @@ exec::Options sessionOptions(const Options &o) {
 } // namespace
 
 Result train(format::Plan plan, const Options &o) {
+  allocations::ourThread = true;
   Progress progress(o.quiet, o.steps);
   progress.stage("loading");
   Outputs outputs(o, plan);
@@ -206,8 +208,10 @@ Result train(format::Plan plan, const Options &o) {
     if (o.steps)
       outputs.evaluation(result.steps, result.validationAfter);
   }
-  if (!o.save.empty())
+  if (!o.save.empty()) {
     session.save(o.save);
+    outputs.save->keep();
+  }
   measureMemory(session, text, result); // after the last thing that takes memory
   outputs.commit();
   result.signal = stopRequested();

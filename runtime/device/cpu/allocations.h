@@ -1,7 +1,8 @@
 //===- allocations.h - Counting heap allocations by whom they are made ------===//
 //
 // hocket-run replaces malloc and operator new by counting ones; they ask here
-// whether the calling thread is inside a library call.
+// whether the calling thread is one of ours and inside a library call. Threads
+// that a library started are the library's.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -10,6 +11,9 @@
 #include <cstdint>
 
 namespace hocket::device::cpu::allocations {
+
+/// Set first thing on every thread that runs our code: ranks, streams, helpers, main.
+inline thread_local bool ourThread = false;
 
 /// Depth of library calls of this thread.
 inline thread_local int libraryDepth = 0;
@@ -30,7 +34,7 @@ inline Counts counts;
 inline void count() noexcept {
   if (!counts.counting.load(std::memory_order_relaxed))
     return;
-  (libraryDepth ? counts.library : counts.ours).fetch_add(1, std::memory_order_relaxed);
+  (libraryDepth || !ourThread ? counts.library : counts.ours).fetch_add(1, std::memory_order_relaxed);
 }
 
 } // namespace hocket::device::cpu::allocations

@@ -1,4 +1,5 @@
 #include "runtime/device/cpu/pool.h"
+#include "runtime/device/cpu/allocations.h"
 
 #include <chrono>
 
@@ -6,7 +7,10 @@ namespace hocket::device::cpu {
 
 Pool::Pool(uint32_t count, const Fault &f) : fault(f), threads(count < 1 ? 1 : count) {
   for (uint32_t i = 1; i < threads; ++i)
-    helpers.emplace_back([this, i] { help(i); });
+    helpers.emplace_back([this, i] {
+      allocations::ourThread = true;
+      help(i);
+    });
 }
 
 Pool::~Pool() {

@@ -1,6 +1,7 @@
 #include "runtime/device/cpu/stream.h"
 
 #include "runtime/data/random.h"
+#include "runtime/device/cpu/allocations.h"
 #include "runtime/error.h"
 
 #include <cstring>
@@ -37,7 +38,10 @@ void CpuStream::start(std::vector<std::unique_ptr<MatmulLibrary::Product>> p,
                       std::shared_ptr<MatmulLibrary> l) {
   products = std::move(p);
   library = std::move(l);
-  worker = std::thread([this] { work(); });
+  worker = std::thread([this] {
+    allocations::ourThread = true;
+    work();
+  });
 }
 
 void CpuStream::trace(size_t spansPerList) {

@@ -155,6 +155,7 @@ TEST_F(RunTest, BadUsage) {
   EXPECT_EQ(run(plan + " --data " + text + " --steps -1").code, 2);
   EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --rank 1").code, 2);
   EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --no-such-option").code, 2);
+  EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --count-allocations").code, 2); // nothing to count
   EXPECT_EQ(run("--help").code, 0);
   EXPECT_EQ(run("--version").code, 0);
 }
@@ -173,6 +174,16 @@ TEST_F(RunTest, BadInput) {
   EXPECT_EQ(o.code, 4);
   EXPECT_NE(o.err.find("cannot write"), std::string::npos);
   EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --save " + text).code, 4);
+  // A folder is made only for weights: an early error leaves none, and keeps one that was there.
+  EXPECT_EQ(
+      run(plan + " --data " + text + " --steps 1 --save " + directory + "/new/weights --init " + directory)
+          .code,
+      2);
+  EXPECT_FALSE(std::filesystem::exists(directory + "/new"));
+  std::filesystem::create_directory(directory + "/old");
+  EXPECT_EQ(
+      run(plan + " --data " + text + " --steps 1 --save " + directory + "/old/ --init " + directory).code, 2);
+  EXPECT_TRUE(std::filesystem::exists(directory + "/old"));
   EXPECT_EQ(temporaries(), 0);
 }
 
@@ -180,9 +191,19 @@ TEST_F(RunTest, OtherCpuAndUnsoundPlans) {
   Plan p = tinyRunPlan();
   std::string code = contents(HOCKET_TINY_KERNELS);
   p.code.assign(code.begin(), code.end());
+  // A level that no CPU has yet, so that the test says the same everywhere.
+  p.isa = "x86-64-v9";
+  writePlan(plan, p);
+  Outcome o = run(plan + " --data " + text + " --steps 1 --save " + directory + "/saved");
+  EXPECT_EQ(o.code, 3);
+  EXPECT_NE(o.err.find("the plan is for x86-64-v9, this CPU has x86-64"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("plan again with a cluster file that says isa = \"x86-64"), std::string::npos)
+      << o.err;
+  EXPECT_FALSE(std::filesystem::exists(directory + "/saved"));
+  p.isa = "x86-64";
   p.classes[0].instrs[0].stream = 9;
   writePlan(plan, p);
-  Outcome o = run(plan + " --data " + text + " --steps 1");
+  o = run(plan + " --data " + text + " --steps 1");
   EXPECT_EQ(o.code, 1);
   EXPECT_NE(o.err.find("error:"), std::string::npos);
 }
