@@ -424,7 +424,8 @@ void Deriver::rewrite() {
   program.templates = std::move(templates);
   program.events = events;
 
-  // A wait that can come before any record of its event counts as done the first time.
+  // A wait that can come before any record of its event counts as done the first time. Text order
+  // is enough: the wait of a repeat's body that stands before its record comes first in layer one.
   std::set<uint32_t> firstUse;
   auto scan = [&](std::initializer_list<const std::vector<ListEntry> *> lists) {
     std::vector<bool> seen(events, false);
@@ -441,7 +442,6 @@ void Deriver::rewrite() {
           else if (!seen[event])
             firstUse.insert(event);
         }
-        // A repeat's body wraps around: a wait before the record inside it is a first use too.
       }
   };
   scan({&program.init, &program.step});

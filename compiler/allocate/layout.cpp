@@ -109,6 +109,16 @@ static std::optional<int64_t> stackedCount(Value value, bool asResult) {
   return std::nullopt;
 }
 
+/// The type of all layers' instances together, which is what a task takes or gives.
+static Type wholeType(const Home &home) {
+  if (!home.layered)
+    return home.type;
+  auto tensor = cast<RankedTensorType>(home.type);
+  SmallVector<int64_t> shape{home.layers};
+  llvm::append_range(shape, tensor.getShape());
+  return RankedTensorType::get(shape, tensor.getElementType());
+}
+
 static LogicalResult addHome(ClassLayout &layout, StringAttr name, Type type, std::optional<int64_t> stacked,
                              Operation *reportOn) {
   Home home;
@@ -126,9 +136,9 @@ static LogicalResult addHome(ClassLayout &layout, StringAttr name, Type type, st
   auto [it, fresh] = layout.homes.insert({name, home});
   if (fresh)
     return success();
-  if (it->second.type != home.type && it->second.layered == home.layered)
-    return reportOn->emitOpError("home \"") << name.getValue() << "\" has type " << it->second.type
-                                            << " elsewhere and " << home.type << " here";
+  if (wholeType(it->second) != type)
+    return reportOn->emitOpError("home \"") << name.getValue() << "\" has type " << wholeType(it->second)
+                                            << " elsewhere and " << type << " here";
   if (home.layered && !it->second.layered)
     it->second = home;
   return success();

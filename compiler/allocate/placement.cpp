@@ -223,7 +223,8 @@ LogicalResult Placement::inPlace(Operation *op, Value result, Value operand) {
     StringAttr home = table[o].fixed->home;
     bool own = false;
     Value v = result;
-    for (int depth = 0; depth < 8 && v && !own; ++depth) {
+    // Each step goes to a value made later or further out: at most as many as the task has values.
+    while (v && !own) {
       Value next;
       for (OpOperand &use : v.getUses()) {
         Operation *user = use.getOwner();

@@ -45,7 +45,7 @@ private:
   std::string gemmName(uint32_t i) { return "gemm" + std::to_string(i); }
   FlatSymbolRefAttr symbol(StringRef name) { return FlatSymbolRefAttr::get(b.getContext(), name); }
   void instr(const format::ClassProgram &c, const format::Instr &i);
-  uint32_t instrs(const format::ClassProgram &c, uint32_t first, uint32_t count);
+  void instrs(const format::ClassProgram &c, uint32_t first, uint32_t count);
 
   const format::Plan &p;
   OpBuilder b;
@@ -154,7 +154,7 @@ void Writer::instr(const format::ClassProgram &c, const format::Instr &i) {
   }
 }
 
-uint32_t Writer::instrs(const format::ClassProgram &c, uint32_t first, uint32_t count) {
+void Writer::instrs(const format::ClassProgram &c, uint32_t first, uint32_t count) {
   for (uint32_t i = first; i < first + count; ++i) {
     const format::Instr &in = c.instrs[i];
     if (in.op != format::Op::Repeat) {
@@ -168,7 +168,6 @@ uint32_t Writer::instrs(const format::ClassProgram &c, uint32_t first, uint32_t 
     instrs(c, i + 1, in.arg);
     i += in.arg;
   }
-  return first + count;
 }
 
 void Writer::classes() {

@@ -1,5 +1,6 @@
 #include "compiler/place/build.h"
 #include "compiler/place/builder.h"
+#include "dialects/model/Build.h"
 #include "dialects/place/Place.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -290,21 +291,9 @@ void Builder::emitFunction(Site site, Function &f) {
       // The terms of this stage only.
       Operation *sum = fresh;
       b.setInsertionPoint(sum);
-      model::Dims dims;
-      dims.operands.assign(operands.size(), "");
-      dims.results = {""};
-      auto part = model::MapOp::create(b, op->getLoc(), types, operands, dims.str());
-      Block *body = b.createBlock(&part.getBody());
-      Type element = cast<RankedTensorType>(types[0]).getElementType();
-      Value total;
-      for (size_t i = 0; i < operands.size(); ++i) {
-        Value a = body->addArgument(element, op->getLoc());
-        total = total ? Value(arith::AddFOp::create(b, op->getLoc(), total, a)) : a;
-      }
-      model::YieldOp::create(b, op->getLoc(), total);
+      fresh = model::sum(b, op->getLoc(), "", operands);
       b.setInsertionPointAfter(sum);
       sum->erase();
-      fresh = part;
     }
     for (auto [old, now] : llvm::zip(results, fresh->getResults()))
       map[old] = now;

@@ -1,4 +1,5 @@
 #include "compiler/place/cut.h"
+#include "dialects/model/Build.h"
 
 #include <map>
 
@@ -411,24 +412,9 @@ LogicalResult StepCut::locateAll() {
 // Sums whose terms live on several stages (a tied parameter's gradient)
 //===----------------------------------------------------------------------===//
 
-/// The sum of `terms`, which have the same letters.
+/// The sum of `terms`, which have the same letters; a single term stays as it is.
 static Value addTerms(OpBuilder &b, mlir::Location loc, StringRef letters, ValueRange terms) {
-  if (terms.size() == 1)
-    return terms[0];
-  model::Dims dims;
-  dims.operands.assign(terms.size(), letters.str());
-  dims.results = {letters.str()};
-  auto map = model::MapOp::create(b, loc, terms[0].getType(), terms, dims.str());
-  Block *body = b.createBlock(&map.getBody());
-  Type element = cast<RankedTensorType>(terms[0].getType()).getElementType();
-  Value sum;
-  for (size_t i = 0; i < terms.size(); ++i) {
-    Value a = body->addArgument(element, loc);
-    sum = sum ? Value(arith::AddFOp::create(b, loc, sum, a)) : a;
-  }
-  model::YieldOp::create(b, loc, sum);
-  b.setInsertionPointAfter(map);
-  return map.getResult(0);
+  return terms.size() == 1 ? terms[0] : model::sum(b, loc, letters, terms).getResult(0);
 }
 
 LogicalResult StepCut::splitSums() {

@@ -1,5 +1,6 @@
 #include "compiler/kernels/kernels.h"
 #include "compiler/schedule/steps.h"
+#include "dialects/model/Build.h"
 
 using namespace mlir;
 
@@ -11,16 +12,7 @@ static std::string letters(Type type) {
 }
 
 model::MapOp addMap(OpBuilder &b, Location loc, Value x, Value y) {
-  std::string l = letters(x.getType());
-  auto map = model::MapOp::create(b, loc, TypeRange{x.getType()}, ValueRange{x, y}, l + "," + l + "->" + l);
-  OpBuilder::InsertionGuard guard(b);
-  Type t = cast<RankedTensorType>(x.getType()).getElementType();
-  Block *body = b.createBlock(&map.getBody(), {}, {t, t}, {loc, loc});
-  Value sum = isa<FloatType>(t)
-                  ? Value(arith::AddFOp::create(b, loc, body->getArgument(0), body->getArgument(1)))
-                  : Value(arith::AddIOp::create(b, loc, body->getArgument(0), body->getArgument(1)));
-  model::YieldOp::create(b, loc, sum);
-  return map;
+  return model::sum(b, loc, letters(x.getType()), {x, y});
 }
 
 model::MapOp copyMap(OpBuilder &b, Location loc, Value v) {

@@ -55,7 +55,7 @@ mlir::LogicalResult emitKernels(sched::TaskOp task, const InPlace &inPlace, Shar
 /// The tables `step`, `eval` and `init` of every stage.
 mlir::LogicalResult emitOrders(place::StepOp step, Shared &shared);
 
-/// The sum of `a` and `b`, `inPlace` of `a`, as a map.
+/// The sum of `x` and `y` as a map.
 model::MapOp addMap(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Value y);
 /// A map that copies `v`.
 model::MapOp copyMap(mlir::OpBuilder &b, mlir::Location loc, mlir::Value v);

@@ -43,7 +43,6 @@ public:
 
 private:
   void one(const Strategy &strategy) {
-    ++choice.considered;
     Diagnostics quiet;
     if (!checkLegal(model, cluster, job, strategy, quiet))
       return;

@@ -16,7 +16,7 @@ struct Choice {
   std::optional<Strategy> best;    ///< nothing: see `legal`
   Cost cost;                       ///< of best; of closest when nothing fits
   std::optional<Strategy> closest; ///< least bytes, when no legal strategy fits
-  int64_t considered = 0, legal = 0;
+  int64_t legal = 0;
 };
 
 /// Bytes that a strategy may take of one device, headroom left.

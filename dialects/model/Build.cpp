@@ -98,6 +98,28 @@ Term Build::add(const Term &x, const Term &y) {
   });
 }
 
+MapOp sum(OpBuilder &b, Location loc, StringRef letters, ValueRange terms) {
+  Dims dims;
+  dims.operands.assign(terms.size(), letters.str());
+  dims.results = {letters.str()};
+  auto map = MapOp::create(b, loc, terms[0].getType(), terms, dims.str());
+  OpBuilder::InsertionGuard guard(b);
+  Type element = getElementTypeOrSelf(terms[0]);
+  Block *body = b.createBlock(&map.getBody());
+  Value total;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    Value a = body->addArgument(element, loc);
+    if (!total)
+      total = a;
+    else if (isa<FloatType>(element))
+      total = arith::AddFOp::create(b, loc, total, a);
+    else
+      total = arith::AddIOp::create(b, loc, total, a);
+  }
+  YieldOp::create(b, loc, total);
+  return map;
+}
+
 Term Build::gather(const Term &table, const Term &indices, StringRef result) {
   Type t = type(result, table.element(), extentsOf({table, indices}));
   return {GatherOp::create(b, t, table.value, indices.value, Value(), dimsOf({table, indices}, result)),

@@ -57,6 +57,9 @@ private:
   mlir::ImplicitLocOpBuilder b;
 };
 
+/// The sum of one or more tensors of one type, all under `letters`, from left to right, in a map.
+MapOp sum(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef letters, mlir::ValueRange terms);
+
 /// Scalar constants of a region.
 mlir::Value scalar(mlir::ImplicitLocOpBuilder &b, mlir::Type type, double value);
 

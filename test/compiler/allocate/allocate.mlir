@@ -2,6 +2,7 @@
 // RUN: hocket-opt %S/../place/Inputs/two-stages.mlir --hocket-place --hocket-partition --hocket-schedule -o %t
 // RUN: hocket-opt %t --hocket-allocate --hocket-verify-allocate | FileCheck %s
 // RUN: sed '/par.mesh/d' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=NO-MESH
+// RUN: sed 's/\["input tokens", "param layer.w", "recv dz"/["input tokens", "param emb", "recv dz"/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=HOME-TYPE
 
 // Two micro-batches on two stages of two ranks: a class a stage, which covers both ranks of axis data.
 // CHECK: plan.mesh {axes = ["pipeline", "data"], micro_batches = 2 : i64, sizes = array<i64: 2, 2>, strides = array<i64: 2, 1>}
@@ -30,3 +31,5 @@
 // CHECK-NOT: sched.task
 
 // NO-MESH: holds no par.mesh
+// A home that one task takes whole and another as a stack of layers.
+// HOME-TYPE: home "param emb" has type 'tensor<16x8xf32>' elsewhere and 'tensor<1x8x8xf32>' here
