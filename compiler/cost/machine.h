@@ -18,6 +18,7 @@ struct DeviceFacts {
   std::array<double, kPrecisions> peak{}; ///< dense FLOP/s; 0: the device has no such unit
   double memoryRate = 0;                  ///< bytes/s
   double hostRate = 0;                    ///< bytes/s to host memory, per direction
+  int64_t units = 0;                      ///< multiprocessors; 0: not known
   bool cpu = false;
 };
 

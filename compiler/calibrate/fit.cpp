@@ -1,0 +1,239 @@
+#include "compiler/calibrate/fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hocket::calibrate {
+
+using namespace cost;
+
+Constants Records::of(const Published &row) const {
+  Constants c;
+  if (auto it = device.find(row.device); it != device.end())
+    c.device = it->second;
+  if (auto it = attention.find(row.attention); it != attention.end())
+    c.attention = it->second;
+  if (auto it = stack.find(row.stack); it != stack.end())
+    c.stack = it->second;
+  if (auto it = cluster.find(row.cluster); it != cluster.end())
+    c.cluster = it->second;
+  return c;
+}
+
+Records priors(const std::vector<Published> &rows) {
+  Records r;
+  for (const Published &row : rows) {
+    if (!row.unmapped.empty())
+      continue;
+    r.device.try_emplace(row.device);
+    auto [it, fresh] = r.attention.try_emplace(row.attention);
+    if (fresh && (row.attention == "megatron" || row.attention == "vtrain-single"))
+      it->second.scoreBytes = 12; // batched products around a softmax kernel
+    auto [at, first] = r.stack.try_emplace(row.stack);
+    if (first && (row.stack == "nemo" || row.stack == "megatron-bridge"))
+      at->second.tensorExposed = 0.5, at->second.gradientExposed = 0.2;
+    if (first && row.stack == "torchtitan-async")
+      at->second.tensorExposed = 0.4;
+    if (first && row.stack == "vtrain-single")
+      at->second.launch = 35e-6;
+    r.cluster.try_emplace(row.cluster);
+  }
+  return r;
+}
+
+namespace {
+
+/// One constant that the fit varies: exp(centre) before, plus or minus `sigma` in the logarithm.
+struct Parameter {
+  double *value;
+  double centre, sigma;
+};
+
+std::vector<Parameter> parameters(Records &r) {
+  std::vector<Parameter> out;
+  auto vary = [&](double &value, double sigma) {
+    if (value > 0)
+      out.push_back({&value, std::log(value), sigma});
+  };
+  for (auto &[name, d] : r.device) {
+    for (double *v : {&d.f16, &d.fp8, &d.mxfp8, &d.nvfp4})
+      vary(*v, 0.12);
+    vary(d.memory, 0.08), vary(d.operands, 0.5), vary(d.kernel, 0.5), vary(d.wave, 0.7),
+        vary(d.misaligned, 0.25);
+  }
+  for (auto &[name, a] : r.attention)
+    vary(a.forward, 0.4), vary(a.backward, 0.4), vary(a.scoreBytes, 0.3), vary(a.misaligned, 0.4);
+  for (auto &[name, s] : r.stack) {
+    vary(s.launch, 0.5), vary(s.traffic, 0.3), vary(s.tensorExposed, 0.25), vary(s.gradientExposed, 0.6);
+    vary(s.gatherExposed, 0.7), vary(s.stageExposed, 0.7), vary(s.step, 0.5), vary(s.micro, 1);
+  }
+  for (auto &[name, c] : r.cluster) {
+    // Composed from profiles of layers, not a site's steps.
+    vary(c.site, name == "vtrain-single" ? 0.25 : 0.08), vary(c.inner, 0.2), vary(c.innerLatency, 0.5),
+        vary(c.outer, 0.4);
+    vary(c.outerLatency, 0.5), vary(c.transfer, 0.4);
+  }
+  return out;
+}
+
+/// Symmetric positive definite a x = b, in place.
+bool solve(std::vector<double> &a, std::vector<double> &b, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j <= i; ++j) {
+      double sum = a[i * n + j];
+      for (size_t k = 0; k < j; ++k)
+        sum -= a[i * n + k] * a[j * n + k];
+      if (i != j)
+        a[i * n + j] = sum / a[j * n + j];
+      else if (sum <= 0)
+        return false;
+      else
+        a[i * n + i] = std::sqrt(sum);
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t k = 0; k < i; ++k)
+      b[i] -= a[i * n + k] * b[k];
+    b[i] /= a[i * n + i];
+  }
+  for (size_t i = n; i-- > 0;) {
+    for (size_t k = i + 1; k < n; ++k)
+      b[i] -= a[k * n + i] * b[k];
+    b[i] /= a[i * n + i];
+  }
+  return true;
+}
+
+/// What a row's log ratio counts as one unit of.
+constexpr double kScale = 0.04;
+/// A source's rows weigh no more than this many together: repeated plans tell little.
+constexpr double kSourceWeight = 60;
+constexpr int kRounds = 14;
+
+class Fit {
+public:
+  Fit(const std::vector<Published> &rows, const std::vector<size_t> &chosen)
+      : rows(rows), chosen(chosen), records(priors(rows)), all(parameters(records)) {
+    std::map<std::string, double> count;
+    for (size_t i : chosen)
+      count[rows[i].family] += 1;
+    for (size_t i : chosen)
+      weight.push_back(std::min(1.0, kSourceWeight / count[rows[i].family]));
+  }
+  Records run();
+
+private:
+  const std::vector<Published> &rows;
+  const std::vector<size_t> &chosen;
+  Records records;
+  std::vector<Parameter> all;
+  std::vector<double> weight;
+
+  std::vector<double> residuals() const {
+    std::vector<double> out;
+    for (size_t i : chosen)
+      out.push_back(std::log(predict(records, rows[i]) / rows[i].seconds));
+    return out;
+  }
+  /// Student's loss: far rows pull less.
+  double objective(const std::vector<double> &r) const {
+    double sum = 0;
+    for (size_t i = 0; i < r.size(); ++i)
+      sum += weight[i] * 2 * std::log1p(r[i] * r[i] / (4 * kScale * kScale)) * 2;
+    for (const Parameter &p : all) {
+      double z = (std::log(*p.value) - p.centre) / p.sigma;
+      sum += z * z;
+    }
+    return sum;
+  }
+};
+
+Records Fit::run() {
+  size_t n = all.size(), m = chosen.size();
+  double damping = 1;
+  std::vector<double> r = residuals();
+  double best = objective(r);
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<double> jacobian(m * n), normal(n * n), step(n);
+    constexpr double h = 1e-4;
+    for (size_t j = 0; j < n; ++j) {
+      double keep = *all[j].value;
+      *all[j].value = keep * std::exp(h);
+      std::vector<double> moved = residuals();
+      *all[j].value = keep;
+      for (size_t i = 0; i < m; ++i)
+        jacobian[i * n + j] = (moved[i] - r[i]) / h;
+    }
+    for (size_t i = 0; i < m; ++i) {
+      double w = weight[i] / (kScale * kScale + r[i] * r[i] / 4);
+      const double *row = &jacobian[i * n];
+      for (size_t j = 0; j < n; ++j) {
+        if (row[j] == 0)
+          continue;
+        step[j] -= w * row[j] * r[i];
+        for (size_t k = 0; k <= j; ++k)
+          normal[j * n + k] += w * row[j] * row[k];
+      }
+    }
+    for (size_t j = 0; j < n; ++j) {
+      double s2 = all[j].sigma * all[j].sigma;
+      normal[j * n + j] += 1 / s2;
+      step[j] -= (std::log(*all[j].value) - all[j].centre) / s2;
+    }
+    std::vector<double> keep;
+    for (const Parameter &p : all)
+      keep.push_back(*p.value);
+    bool better = false;
+    for (int attempt = 0; attempt < 6 && !better; ++attempt) {
+      std::vector<double> a = normal, b = step;
+      for (size_t j = 0; j < n; ++j)
+        a[j * n + j] += damping / (all[j].sigma * all[j].sigma);
+      if (solve(a, b, n))
+        for (size_t j = 0; j < n; ++j)
+          *all[j].value = keep[j] * std::exp(std::clamp(b[j], -0.7, 0.7));
+      std::vector<double> tried = residuals();
+      double value = objective(tried);
+      if (value < best) {
+        better = true;
+        bool done = best - value < 1e-4 * best;
+        best = value, r = std::move(tried), damping *= 0.3;
+        if (done)
+          round = kRounds;
+      } else {
+        damping *= 5;
+        for (size_t j = 0; j < n; ++j)
+          *all[j].value = keep[j];
+      }
+    }
+    if (!better)
+      break;
+  }
+  // Residuals per family, pulled to 6 % as by four rows: few rows show too small a spread.
+  std::map<std::string, std::pair<double, double>> sums;
+  for (size_t i = 0; i < m; ++i) {
+    auto &[sum, count] = sums[rows[chosen[i]].family];
+    sum += std::min(r[i] * r[i], 0.04), count += 1;
+  }
+  for (const auto &[family, s] : sums)
+    records.spread[family] = std::sqrt((s.first + 4 * 0.06 * 0.06) / (0.85 * s.second + 4));
+  return records;
+}
+
+} // namespace
+
+Records fit(const std::vector<Published> &rows, const std::vector<size_t> &chosen) {
+  return Fit(rows, chosen).run();
+}
+
+double predict(const Records &records, const Published &row) {
+  return stepTime(row.model, row.work, row.machine, records.of(row), row.tactics).total;
+}
+
+double halfWidth(const Records &records, const Published &row, bool calibrated) {
+  auto it = records.spread.find(row.family);
+  if (calibrated && it != records.spread.end())
+    return 1.645 * it->second;
+  return std::log(1.3);
+}
+
+} // namespace hocket::calibrate

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# tools/bench/accuracy.sh [CSV] [--rows FAMILY]: replays published training steps through the
+# cost model and prints how near its predictions are, by source. docs/cost-model.md explains the tables.
+#
+#   CSV             the columns of test/data/published/measured_training.csv, which is the default
+#   --rows FAMILY   also each row of one family of sources, term by term
+#
+# Needs only a C++20 compiler where there is no build: CXX (default clang++-22).
+# Exit: 0 printed, 2 usage, unreadable CSV or no compiler.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+if [ "${1:-}" = --help ]; then
+  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  exit 0
+fi
+csv=$root/test/data/published/measured_training.csv
+if [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; then
+  csv=$1
+  shift
+fi
+program=${BUILD:-$root/build/dev}/bin/accuracy
+if [ ! -x "$program" ]; then
+  out=$(mktemp -d)
+  trap 'rm -rf "$out"' EXIT
+  program=$out/accuracy
+  "${CXX:-clang++-22}" -O2 -std=c++20 -fno-exceptions -I"$root" -o "$program" "$root"/compiler/cost/step_time.cpp \
+    "$root"/compiler/calibrate/{published,fit,accuracy}.cpp || exit 2
+fi
+"$program" "$csv" "$@"
