@@ -112,6 +112,7 @@ def Plan_ClassOp : Plan_Op<"class", [Symbol, NoTerminator, SingleBlock]> {
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $body attr-dict";
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Plan_RegionOp : Plan_Op<"region", [HasParent<"ClassOp">]> {

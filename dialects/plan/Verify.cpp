@@ -25,9 +25,16 @@ LogicalResult ClassOp::verify() {
   for (auto [a, b] : llvm::zip(getFirst(), getLast()))
     if (a < 0 || a > b)
       return emitOpError("covers no rank: first ") << a << ", last " << b;
+  if (int64_t(getEvents()) < 0)
+    return emitOpError("has ") << int64_t(getEvents()) << " events";
   for (int64_t e : getFirstUse())
     if (e < 0 || e >= int64_t(getEvents()))
       return emitOpError("first_use names event ") << e << " of " << getEvents();
+  return success();
+}
+
+// Reads its regions' attributes, so they are verified first.
+LogicalResult ClassOp::verifyRegions() {
   int64_t end = 0;
   for (RegionOp region : getBody().getOps<RegionOp>()) {
     if (int64_t(region.getOffset()) < end)

@@ -9,13 +9,13 @@
 // Numbers that do not fit the plan's records are refused, never cut off.
 // RUN: sed '0,/s = 0 : i64/s/s = 0 : i64/s = 65536 : i64/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=STREAM
 // RUN: sed '0,/layers = 1 : i64/s/layers = 1 : i64/layers = 4294967297 : i64/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=LAYERS
-// RUN: sed '0,/events = [0-9]* : i64/s/events = [0-9]* : i64/events = -1 : i64/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=EVENTS
+// RUN: sed '0,/kind = 0 : i64/s/kind = 0 : i64/kind = 300 : i64/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=KIND
 // A module that is no plan.
 // RUN: sed '0,/kernel = @plan/s/kernel = @plan/kernel = @plain/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=NO-PLAN
 
 // STREAM: stream 65536 does not fit a plan; legal: 0 to 65535
 // LAYERS: layers 4294967297 does not fit a plan; legal: 0 to 4294967295
-// EVENTS: events -1 does not fit a plan; legal: 0 to 4294967295
+// KIND: kind 300 does not fit a plan; legal: 0 to 255
 // WAIT: error: the plan does not hold: class 's0'
 // SEND: error: the plan does not hold: class 's{{[01]}}'
 // MICRO: error: the plan does not hold: class 's0'

@@ -39,6 +39,20 @@ plan.class @c {
 
 // -----
 
+// expected-error @+1 {{has -1 events}}
+plan.class @c {
+} {arena = 64 : i64, events = -1 : i64, first = array<i64: 0>, first_use = array<i64>, last = array<i64: 1>, streams = ["compute"]}
+
+// -----
+
+// A region is verified before its class reads it.
+plan.class @c {
+  // expected-error @+1 {{requires attribute 'bytes'}}
+  plan.region {kind = 0 : i64, layer_stride = 0 : i64, layers = 1 : i64, micro_stride = 0 : i64, micros = 1 : i64, name = "w", offset = 0 : i64, slot_stride = 0 : i64, slots = 1 : i64}
+} {arena = 64 : i64, events = 0 : i64, first = array<i64: 0>, first_use = array<i64>, last = array<i64: 1>, streams = ["compute"]}
+
+// -----
+
 // expected-error @+1 {{first_use names event 2 of 2}}
 plan.class @c {
 } {arena = 64 : i64, events = 2 : i64, first = array<i64: 0>, first_use = array<i64: 2>, last = array<i64: 1>, streams = ["compute"]}
