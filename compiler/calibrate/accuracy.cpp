@@ -1,13 +1,12 @@
 //===- accuracy.cpp - How near predicted step times are to published ones ---===//
 //
-// accuracy CSV [--rows FAMILY]: replays every row that can be mapped and
-// prints the tables of docs/cost-model.md.
+// accuracy CSV [--rows FAMILY]: replays every row that can be mapped and prints
+// the tables that docs/cost-model.md explains.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/calibrate/fit.h"
+#include "compiler/calibrate/evaluate.h"
 
-#include <algorithm>
-#include <cmath>
+#include <cinttypes>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -20,161 +19,258 @@ namespace {
 
 constexpr int kDraws = 5;
 
-uint64_t hash(std::string_view text, uint64_t seed) {
-  uint64_t h = 14695981039346656037ull ^ (seed * 0x9E3779B97F4A7C15ull);
-  for (unsigned char c : text)
-    h = (h ^ c) * 1099511628211ull;
-  h ^= h >> 32, h *= 0xD6E8FEB86659FD93ull, h ^= h >> 32;
-  return h;
-}
-
-using Families = std::map<std::string, std::vector<size_t>>;
-
-/// A tenth of a family's rows, at least three: those with the least hash of seed and line.
-std::vector<size_t> drawn(const std::vector<Published> &rows, const std::vector<size_t> &family,
-                          uint64_t seed) {
-  std::vector<std::pair<uint64_t, size_t>> order;
-  for (size_t i : family)
-    order.push_back({hash(rows[i].family + ":" + std::to_string(rows[i].line), seed), i});
-  std::sort(order.begin(), order.end());
-  size_t take = std::min(order.size(), std::max<size_t>(3, (order.size() + 9) / 10));
-  std::vector<size_t> out;
-  for (size_t k = 0; k < take; ++k)
-    out.push_back(order[k].second);
-  return out;
-}
-
-struct Errors {
-  std::vector<double> ratios; ///< predicted over measured
-  size_t inside = 0;
-  void add(double predicted, double measured, double half) {
-    ratios.push_back(predicted / measured);
-    inside += std::abs(std::log(predicted / measured)) <= half;
-  }
-};
-
-struct Summary {
-  double rows = 0, mape = 0, median = 0, p90 = 0, bias = 0, inside = 0;
-};
-
-Summary summarize(const Errors &e) {
-  Summary s;
-  if (e.ratios.empty())
-    return s;
-  std::vector<double> errors;
-  for (double r : e.ratios)
-    errors.push_back(std::abs(r - 1) * 100), s.bias += (r - 1) * 100;
-  std::sort(errors.begin(), errors.end());
-  double n = static_cast<double>(errors.size());
-  for (double x : errors)
-    s.mape += x / n;
-  s.rows = n, s.bias /= n, s.median = errors[errors.size() / 2];
-  s.p90 = errors[std::min(errors.size() - 1, static_cast<size_t>(n * 0.9))];
-  s.inside = 100 * static_cast<double>(e.inside) / n;
-  return s;
-}
-
 void print(const std::string &name, const Summary &s) {
-  std::printf("%-24s %5.0f  %6.2f  %6.2f  %6.2f  %+6.2f  %5.1f\n", name.c_str(), s.rows, s.mape, s.median,
+  std::printf("%-44s %5.0f  %6.2f  %6.2f  %6.2f  %+6.2f  %5.1f\n", name.c_str(), s.rows, s.mape, s.median,
               s.p90, s.bias, s.inside);
 }
 void heading(const char *what) {
-  std::printf("\n%s\n%-24s %5s  %6s  %6s  %6s  %6s  %5s\n", what, "", "rows", "MAPE", "median", "P90", "bias",
+  std::printf("\n%s\n%-44s %5s  %6s  %6s  %6s  %6s  %5s\n", what, "", "rows", "MAPE", "median", "P90", "bias",
               "in90");
+}
+
+void mapping(const std::vector<Published> &rows) {
+  struct Count {
+    size_t timed = 0, mapped = 0, strict = 0;
+  };
+  std::map<std::string, Count> sources;
+  std::map<std::string, size_t> defaults, reasons;
+  Count all, most;
+  size_t tuning = 0;
+  for (const Published &r : rows) {
+    for (const std::string &name : r.defaults)
+      defaults[name] += 1;
+    if (!r.unmapped.empty())
+      reasons[r.source.substr(0, 40) + ": " + r.name + ": " + r.unmapped] += 1;
+    tuning += r.fineTuning;
+    if (r.seconds <= 0 || r.fineTuning)
+      continue;
+    for (Count *c : {&sources[r.source], &all, r.family == "vtrain-single" ? nullptr : &most})
+      if (c)
+        c->timed += 1, c->mapped += r.unmapped.empty(), c->strict += r.unmapped.empty() && r.defaults.empty();
+  }
+  std::printf(
+      "Rows with a step time that can be mapped (strict: without any default); %zu fine-tuning rows apart\n",
+      tuning);
+  auto line = [](const std::string &name, const Count &c) {
+    double n = static_cast<double>(c.timed ? c.timed : 1);
+    std::printf("%-80s %5zu  %5zu  %5.1f %%  strict %5zu  %5.1f %%\n", name.substr(0, 80).c_str(), c.timed,
+                c.mapped, 100 * static_cast<double>(c.mapped) / n, c.strict,
+                100 * static_cast<double>(c.strict) / n);
+  };
+  for (const auto &[name, c] : sources)
+    line(name, c);
+  line("all", all);
+  line("all but vTrain single-node", most);
+  std::printf("\nDefaults for what rows do not state\n");
+  for (const auto &[name, count] : defaults) {
+    auto it = defaultsExplained().find(name);
+    std::printf("%-22s %5zu rows: %s\n", name.c_str(), count,
+                it == defaultsExplained().end() ? "" : it->second.c_str());
+  }
+  std::printf("\nRows that cannot be mapped\n");
+  for (const auto &[why, count] : reasons)
+    std::printf("%5zu  %s\n", count, why.c_str());
+}
+
+void leaveOut(const std::vector<Published> &rows, const Families &families) {
+  heading(
+      "Each source left out whole: constants from the others (at most 60 rows each), intervals of +-30 %");
+  for (const auto &[name, members] : families) {
+    std::vector<bool> without(rows.size());
+    for (size_t i : members)
+      without[i] = true;
+    Records records = fitWithout(rows, without);
+    Errors e;
+    for (size_t i : members)
+      e.add(predict(records, rows[i]), rows[i].seconds, halfWidth(records, rows[i], false));
+    print(name, e.summary());
+  }
+  heading("Each model left out (sources with more than one), constants from all other rows (at most 60 a "
+          "source)");
+  for (const auto &[name, members] : families) {
+    std::set<std::string> models;
+    for (size_t i : members)
+      models.insert(rows[i].name);
+    if (models.size() < 2)
+      continue;
+    Errors together;
+    for (const std::string &model : models) {
+      std::vector<bool> without(rows.size());
+      for (size_t i : members)
+        without[i] = rows[i].name == model;
+      Records records = fitWithout(rows, without);
+      Errors e;
+      for (size_t i : members)
+        if (without[i])
+          for (Errors *to : {&e, &together})
+            to->add(predict(records, rows[i]), rows[i].seconds, halfWidth(records, rows[i], true));
+      print(name + " without " + model, e.summary());
+    }
+    print(name + ": mean of all", together.summary());
+  }
+}
+
+void groupsOut(const std::vector<Published> &rows, const std::vector<size_t> &single) {
+  // A fifth of the (hidden, tensor, micro-batch) groups at a time.
+  Errors e;
+  auto fold = [&](size_t i) {
+    const Published &r = rows[i];
+    return (static_cast<size_t>(r.model.hidden / 1024) * 7 + static_cast<size_t>(r.tactics.tensor) * 3 +
+            static_cast<size_t>(r.tactics.microBatch)) %
+           5;
+  };
+  for (size_t k = 0; k < 5; ++k) {
+    std::vector<bool> without(rows.size());
+    for (size_t i : single)
+      without[i] = fold(i) == k;
+    Records records = fitWithout(rows, without);
+    for (size_t i : single)
+      if (without[i])
+        e.add(predict(records, rows[i]), rows[i].seconds, halfWidth(records, rows[i], true));
+  }
+  heading("vTrain single-node with whole (hidden, tensor, micro-batch) groups held out, a fifth at a time");
+  print("vtrain-single", e.summary());
+}
+
+void ranks(const std::vector<Published> &rows, const Families &families, const Records &records) {
+  std::printf("\nRank within (source, model, device, count, batch, precision), five or more plans; constants "
+              "of draw 0\n");
+  for (const char *name : {"bloom", "vtrain-multi", "vtrain-single"}) {
+    auto it = families.find(name);
+    if (it == families.end())
+      continue;
+    double pooled = 0, within = 0, mean = 0;
+    std::vector<Ranking> all = rankings(rows, it->second, records, pooled);
+    for (const Ranking &r : all) {
+      within += r.first <= 1.05, mean += r.first / static_cast<double>(all.size());
+      if (it->first != "vtrain-single")
+        std::printf("%-86s %3zu plans  first %.3f  best of three %.3f  rank correlation %+.2f\n",
+                    r.group.substr(r.group.find(' ') + 1).substr(0, 86).c_str(), r.plans, r.first,
+                    r.bestOfThree, r.correlation);
+    }
+    std::printf("%-24s %zu groups: first within 1.05 in %.0f %%, mean %.3f; pooled rank correlation %.3f\n",
+                name, all.size(), 100 * within / static_cast<double>(all.empty() ? 1 : all.size()), mean,
+                pooled);
+  }
+  std::printf("\nMixture of experts: rank correlation of tokens/s per GPU, by GPU with 15 rows or more\n");
+  if (auto it = families.find("bridge-moe"); it != families.end()) {
+    std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> kinds;
+    for (size_t i : it->second) {
+      double tokens = static_cast<double>(rows[i].work.globalBatch * rows[i].work.sequence) /
+                      static_cast<double>(rows[i].machine.devices);
+      auto &[p, m] = kinds[rows[i].machine.device.name];
+      p.push_back(tokens / predict(records, rows[i])), m.push_back(tokens / rows[i].seconds);
+    }
+    for (const auto &[gpu, v] : kinds)
+      if (v.first.size() >= 15)
+        std::printf("%-24s %3zu rows  %.3f\n", gpu.c_str(), v.first.size(), spearman(v.first, v.second));
+  }
+}
+
+void listRows(const std::vector<Published> &rows, const std::vector<size_t> &family, const Records &records) {
+  std::printf("\nline model | shape and plan | predicted / measured = ratio | terms in seconds\n");
+  for (size_t i : family) {
+    const Published &r = rows[i];
+    const cost::Tactics &x = r.tactics;
+    cost::StepTime t = stepTime(r.model, r.work, r.machine, records.of(r), x);
+    std::printf("%5zu %-20s | L%" PRId64 " h%" PRId64 " a%" PRId64 " B%" PRId64 " s%" PRId64 " %s x %" PRId64
+                " b%" PRId64 " t%" PRId64 " c%" PRId64 " p%" PRId64 " v%" PRId64 " d%" PRId64 " e%" PRId64
+                " | %.3f / %.3f = %.3f | products %.3f attention %.3f traffic %.3f host %.3f tensor %.3f "
+                "bubble %.3f stages %.3f gradients %.3f optimizer %.3f\n",
+                r.line, r.name.c_str(), r.model.layers, r.model.hidden, r.model.heads, r.work.globalBatch,
+                r.work.sequence, r.machine.device.name.c_str(), r.machine.devices, x.microBatch, x.tensor,
+                x.context, x.pipeline, x.chunks, x.data, x.expert, t.total, r.seconds, t.total / r.seconds,
+                t.products, t.attention, t.traffic, t.host, t.tensor, t.bubble, t.stages, t.gradients,
+                t.optimizer);
+  }
+}
+
+void listRecords(const Records &r) {
+  std::printf("\nConstants from all rows (at most 60 a source)\n");
+  for (const auto &[n, d] : r.device)
+    std::printf("device %-20s f16 %.3f fp8 %.3f mxfp8 %.3f nvfp4 %.3f memory %.3f operands %.2f kernel %.1e "
+                "misaligned %.2f wave %.2f\n",
+                n.c_str(), d.f16, d.fp8, d.mxfp8, d.nvfp4, d.memory, d.operands, d.kernel, d.misaligned,
+                d.wave);
+  for (const auto &[n, a] : r.attention)
+    std::printf("attention %-17s forward %.3f backward %.3f misaligned %.2f score bytes %.1f\n", n.c_str(),
+                a.forward, a.backward, a.misaligned, a.scoreBytes);
+  for (const auto &[n, s] : r.stack)
+    std::printf("stack %-21s launch %.1e traffic %.2f tensor %.2f gradient %.2f gather %.2f stage %.2f step "
+                "%.3f micro %.1e\n",
+                n.c_str(), s.launch, s.traffic, s.tensorExposed, s.gradientExposed, s.gatherExposed,
+                s.stageExposed, s.step, s.micro);
+  for (const auto &[n, c] : r.cluster)
+    std::printf("cluster %-19s site %.3f inner %.3f %.1e outer %.3f %.1e transfer %.3f\n", n.c_str(), c.site,
+                c.inner, c.innerLatency, c.outer, c.outerLatency, c.transfer);
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  std::string show;
-  std::string path;
-  for (int i = 1; i < argc; ++i)
-    if (std::string_view(argv[i]) == "--rows" && i + 1 < argc)
+  std::string show, path;
+  bool usage = false;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view arg = argv[i];
+    if (arg == "--rows" && i + 1 < argc)
       show = argv[++i];
+    else if (arg.starts_with("-") || !path.empty())
+      usage = true;
     else
-      path = argv[i];
-  std::ifstream in(path);
-  if (path.empty() || !in) {
-    std::fprintf(stderr, "accuracy: usage: accuracy CSV [--rows FAMILY]\n");
+      path = arg;
+  }
+  if (usage || path.empty()) {
+    std::fprintf(stderr, "usage: accuracy CSV [--rows FAMILY]\n");
     return 2;
   }
+  std::ifstream in(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in) {
+    std::fprintf(stderr, "%s: cannot be read\n", path.c_str());
+    return 2;
+  }
   Table table = readPublished(text);
   if (!table.error.empty()) {
     std::fprintf(stderr, "%s: %s\n", path.c_str(), table.error.c_str());
     return 2;
   }
   const std::vector<Published> &rows = table.rows;
-
-  Families families;
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].unmapped.empty() && rows[i].seconds > 0 && !rows[i].fineTuning)
-      families[rows[i].family].push_back(i);
+  Families families = measured(rows);
+  if (!show.empty() && !families.count(show)) {
+    std::fprintf(stderr, "accuracy: there is no family '%s'; there are:", show.c_str());
+    for (const auto &[name, members] : families)
+      std::fprintf(stderr, " %s", name.c_str());
+    std::fprintf(stderr, "\n");
+    return 2;
+  }
+  if (!show.empty()) {
+    Records all = fitWithout(rows, std::vector<bool>(rows.size()));
+    listRows(rows, families[show], all);
+    listRecords(all);
+    return 0;
+  }
+  mapping(rows);
 
   std::map<std::string, Summary> mean;
-  Records last;
+  Records first;
   for (int seed = 0; seed < kDraws; ++seed) {
-    std::vector<size_t> chosen;
-    std::set<size_t> used;
-    for (const auto &[name, members] : families)
-      for (size_t i : drawn(rows, members, static_cast<uint64_t>(seed)))
-        chosen.push_back(i), used.insert(i);
-    last = fit(rows, chosen);
-    for (const auto &[name, members] : families) {
-      Errors e;
-      for (size_t i : members)
-        if (!used.count(i))
-          e.add(predict(last, rows[i]), rows[i].seconds, halfWidth(last, rows[i], true));
-      Summary s = summarize(e), &m = mean[name];
+    InSource run = inSource(rows, static_cast<uint64_t>(seed));
+    if (seed == 0)
+      first = run.records;
+    for (const auto &[name, s] : run.errors) {
+      Summary &m = mean[name];
       m.rows += s.rows / kDraws, m.mape += s.mape / kDraws, m.median += s.median / kDraws;
       m.p90 += s.p90 / kDraws, m.bias += s.bias / kDraws, m.inside += s.inside / kDraws;
     }
   }
-  heading("In source: constants from a tenth of each source's rows, at least three; mean over five draws");
+  heading("In source: constants from a tenth of each source's rows, at least three, mean over draws 0 to 4 "
+          "of the\n"
+          "hash (FNV-1a of \"family:line\", mixed with the draw's number)");
   for (const auto &[name, s] : mean)
     print(name, s);
-
-  if (!show.empty()) {
-    std::vector<size_t> everything;
-    for (const auto &[name, members] : families)
-      everything.insert(everything.end(), members.begin(), members.end());
-    Records best = show == "last" ? last : fit(rows, everything);
-    for (const auto &[name, members] : families) {
-      Errors e;
-      for (size_t i : members)
-        e.add(predict(best, rows[i]), rows[i].seconds, 0.1);
-      print("fitted on all: " + name, summarize(e));
-    }
-    for (const auto &[name, members] : families)
-      if (name == show)
-        for (size_t i : members) {
-          const Published &r = rows[i];
-          cost::StepTime t = stepTime(r.model, r.work, r.machine, best.of(r), r.tactics);
-          std::printf("%5zu %-20s L%ld h%ld a%ld n%ld B%ld s%ld b%ld t%ld c%ld p%ld v%ld d%ld e%ld z%d r%d "
-                      "q%d %s | %.3f / %.3f = %.3f | prod %.3f att %.3f mem %.3f host %.3f tp %.3f bub %.3f "
-                      "pp %.3f grad %.3f opt %.3f\n",
-                      r.line, r.name.c_str(), r.model.layers, r.model.hidden, r.model.heads,
-                      r.machine.devices, r.work.globalBatch, r.work.sequence, r.tactics.microBatch,
-                      r.tactics.tensor, r.tactics.context, r.tactics.pipeline, r.tactics.chunks,
-                      r.tactics.data, r.tactics.expert, int(r.tactics.zero), int(r.tactics.recompute),
-                      int(r.tactics.precision), r.machine.device.name.c_str(), t.total, r.seconds,
-                      t.total / r.seconds, t.products, t.attention, t.traffic, t.host, t.tensor, t.bubble,
-                      t.stages, t.gradients, t.optimizer);
-        }
-    for (auto &[n, d] : best.device)
-      std::printf(
-          "device %s f16 %.3f fp8 %.3f mx %.3f fp4 %.3f mem %.3f operands %.3f kernel %.2e wave %.3f\n",
-          n.c_str(), d.f16, d.fp8, d.mxfp8, d.nvfp4, d.memory, d.operands, d.kernel, d.wave);
-    for (auto &[n, a] : best.attention)
-      std::printf("attention %s %.3f %.3f %.2f\n", n.c_str(), a.forward, a.backward, a.scoreBytes);
-    for (auto &[n, s] : best.stack)
-      std::printf("stack %s launch %.2e traffic %.2f tensor %.2f grad %.2f gather %.2f stage %.2f step %.4f "
-                  "micro %.2e\n",
-                  n.c_str(), s.launch, s.traffic, s.tensorExposed, s.gradientExposed, s.gatherExposed,
-                  s.stageExposed, s.step, s.micro);
-    for (auto &[n, c] : best.cluster)
-      std::printf("cluster %s site %.3f inner %.3f %.2e outer %.3f %.2e transfer %.3f\n", n.c_str(), c.site,
-                  c.inner, c.innerLatency, c.outer, c.outerLatency, c.transfer);
-  }
+  leaveOut(rows, families);
+  if (families.count("vtrain-single"))
+    groupsOut(rows, families["vtrain-single"]);
+  ranks(rows, families, first);
   return 0;
 }

@@ -46,7 +46,8 @@ bool nextRecord(std::string_view text, size_t &at, size_t &line, std::vector<std
 double number(const std::string &text) {
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && value > 0 ? value : 0;
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && value > 0 ? value
+                                                                                                       : 0;
 }
 
 bool has(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
@@ -59,12 +60,12 @@ struct Gpu {
   bool sums;  ///< NVSwitch with in-switch reduction
 };
 constexpr Gpu kGpus[] = {
-    {"GB300", 900, 100, true},     {"GB200", 900, 100, true},    {"B300", 900, 100, true},
-    {"B200", 900, 50, true},       {"H100 PCIe", 300, 50, false}, {"H100", 450, 50, true},
-    {"H200", 450, 50, true},       {"H800", 200, 50, true},      {"H20", 450, 50, true},
-    {"A800", 200, 25, false},      {"A100", 300, 25, false},     {"V100", 150, 1.5625, false},
-    {"MI300X", 448, 50, false},    {"RTX 5090", 63, 12.5, false}, {"RTX 4090", 31.5, 12.5, false},
-    {"GTX 1080", 15.75, 1.25, false}, {"T4", 15.75, 12.5, false}, {"L40S", 31.5, 12.5, false},
+    {"GB300", 900, 100, true},        {"GB200", 900, 100, true},     {"B300", 900, 100, true},
+    {"B200", 900, 50, true},          {"H100 PCIe", 300, 50, false}, {"H100", 450, 50, true},
+    {"H200", 450, 50, true},          {"H800", 200, 50, true},       {"H20", 450, 50, true},
+    {"A800", 200, 25, false},         {"A100", 300, 25, false},      {"V100", 150, 1.5625, false},
+    {"MI300X", 448, 50, false},       {"RTX 5090", 63, 12.5, false}, {"RTX 4090", 31.5, 12.5, false},
+    {"GTX 1080", 15.75, 1.25, false}, {"T4", 15.75, 12.5, false},    {"L40S", 31.5, 12.5, false},
     {"L4", 15.75, 12.5, false}};
 
 /// Systems whose NICs differ from the usual: GB/s per direction of a GPU's share.
@@ -72,9 +73,9 @@ struct Network {
   const char *word;
   double nic;
 };
-constexpr Network kNetworks[] = {{"A3 Mega", 25},  {"A3 High", 12.5},  {"A3 Ultra", 50}, {"p4de", 6.25},
-                                 {"p4d.", 6.25},   {"p5.", 50},        {"p5en", 50},     {"p6-b300", 100},
-                                 {"p6-b200", 50},  {"g4dn.metal", 12.5}, {"4x HDR", 12.5}, {"ND A100", 25},
+constexpr Network kNetworks[] = {{"A3 Mega", 25},  {"A3 High", 12.5},     {"A3 Ultra", 50}, {"p4de", 6.25},
+                                 {"p4d.", 6.25},   {"p5.", 50},           {"p5en", 50},     {"p6-b300", 100},
+                                 {"p6-b200", 50},  {"g4dn.metal", 12.5},  {"4x HDR", 12.5}, {"ND A100", 25},
                                  {"NDm A100", 25}, {"TCP sockets", 3.125}};
 
 /// "(16x100Gb/s" states the NICs of a host.
@@ -85,13 +86,19 @@ double statedNics(const std::string &system, double perHost) {
   size_t by = system.find('x', open);
   if (by == std::string::npos || by > end)
     return 0;
-  return number(system.substr(open + 1, by - open - 1)) * number(system.substr(by + 1, end - by - 1)) / 8 / perHost;
+  return number(system.substr(open + 1, by - open - 1)) * number(system.substr(by + 1, end - by - 1)) / 8 /
+         perHost;
 }
+
+/// DGX-1V joins its eight V100s by a hybrid cube mesh of 25 GB/s links; the rings through devices 0 .. n-1
+/// that share no link, both directions counted.  Device 4 of five hangs on device 0 alone: a closed walk
+/// passes 0 twice.
+constexpr double kCubeMeshRings[] = {0, 0, 1, 2, 4, 2, 2, 4, 6};
 
 /// The kind of machine and network: what should share constants.
 std::string fabricOf(const std::string &system, const std::string &gpu, bool single) {
-  for (const char *word : {"p6-b200", "p6-b300", "p5en", "p5.48", "p4d", "g4dn", "A3 Mega", "A3 High", "A3 Ultra",
-                           "Nebius", "NVL72", "MI300X", "OCI BM.GPU", "PCIe"})
+  for (const char *word : {"p6-b200", "p6-b300", "p5en", "p5.48", "p4d", "g4dn", "A3 Mega", "A3 High",
+                           "A3 Ultra", "Nebius", "NVL72", "MI300X", "OCI BM.GPU", "PCIe"})
     if (has(system, word) && !(single && !has(system, "NVL72") && !has(system, "PCIe")))
       return std::string(word) + (has(system, "NVL72") && !has(system, "single") ? " racks" : "");
   return single ? gpu + ", one host" : system;
@@ -116,11 +123,13 @@ std::string mapRow(CollectiveRow &row, const std::map<std::string, std::string> 
     return "GPU not stated or not in the library";
   if (!row.measured)
     return "neither a time nor a bus rate";
-  static const std::map<std::string, Collective> ops = {
-      {"all_reduce", Collective::AllReduce},   {"all_gather", Collective::AllGather},
-      {"reduce_scatter", Collective::ReduceScatter}, {"alltoall", Collective::AllToAll},
-      {"broadcast", Collective::Broadcast},    {"sendrecv", Collective::SendReceive},
-      {"p2p_copy_unidirectional", Collective::SendReceive}};
+  static const std::map<std::string, Collective> ops = {{"all_reduce", Collective::AllReduce},
+                                                        {"all_gather", Collective::AllGather},
+                                                        {"reduce_scatter", Collective::ReduceScatter},
+                                                        {"alltoall", Collective::AllToAll},
+                                                        {"broadcast", Collective::Broadcast},
+                                                        {"sendrecv", Collective::SendReceive},
+                                                        {"p2p_copy_unidirectional", Collective::SendReceive}};
   auto known = ops.find(op);
   if (known == ops.end())
     return op == "ep_dispatch" || op == "ep_combine" ? "expert dispatch, its rate as its tool defines it"
@@ -136,8 +145,9 @@ std::string mapRow(CollectiveRow &row, const std::map<std::string, std::string> 
     return "no size";
   // A rate of two decimals says little of a small message, so the time goes first.
   double factor = cost::busFactor(row.op, members);
-  row.seconds = time > 0 ? time : rate > 0 && rate > bus / factor * 0.5 && bus < 1e9 * 0.1 ? row.bytes / rate
-                                                                                  : row.bytes * factor / bus;
+  row.seconds = time > 0                                                   ? time
+                : rate > 0 && rate > bus / factor * 0.5 && bus < 1e9 * 0.1 ? row.bytes / rate
+                                                                           : row.bytes * factor / bus;
   double inside = members / hosts, islands = hosts;
   double nic = statedNics(system, inside);
   for (const Network &network : kNetworks)
@@ -149,8 +159,11 @@ std::string mapRow(CollectiveRow &row, const std::map<std::string, std::string> 
     islands = std::ceil(members / 72);
     inside = members / islands;
   }
+  double rate0 = gpu->rate;
+  if (has(system, "vTrain") && has(name, "V100") && islands <= 1 && inside <= 8)
+    rate0 = 25 * kCubeMeshRings[int(inside)];
   row.group.levels = 2;
-  row.group.level[0] = {inside, gpu->rate * 1e9, 1, 1, gpu->sums};
+  row.group.level[0] = {inside, rate0 * 1e9, 1, 1, gpu->sums};
   row.group.level[1] = {islands, nic * 1e9, 1, 1, has(algo, "SHARP")};
   if (has(algo, "MSCCL++"))
     row.algorithms |= cost::kHierarchical;
@@ -160,6 +173,20 @@ std::string mapRow(CollectiveRow &row, const std::map<std::string, std::string> 
     row.algorithms = cost::kNvlsTree;
   row.fabric = fabricOf(system, gpu->name, islands <= 1);
   return "";
+}
+
+/// No collective is four times slower than one of more bytes in its own sweep: such rows
+/// (first ones, mostly) carry the setting up of connections.
+void dropWarmUp(std::vector<CollectiveRow> &rows) {
+  std::map<std::string, std::vector<CollectiveRow *>> tables;
+  for (CollectiveRow &row : rows)
+    if (row.unmapped.empty())
+      tables[row.table].push_back(&row);
+  for (auto &[name, table] : tables)
+    for (CollectiveRow *row : table)
+      for (const CollectiveRow *larger : table)
+        if (larger->bytes > row->bytes && larger->seconds * 4 < row->seconds)
+          row->unmapped = "over four times the time of a larger message in its sweep: warm-up";
 }
 
 double *constantAt(cost::FabricConstants &c, int i) {
@@ -195,8 +222,8 @@ CollectiveRows readCollectives(std::string_view text) {
     result.error = "empty file";
     return result;
   }
-  for (const char *needed : {"source", "system", "gpu", "nodes", "gpus", "op", "algo", "size_bytes", "time_us",
-                             "algbw_GBps", "busbw_GBps"})
+  for (const char *needed : {"source", "system", "gpu", "nodes", "gpus", "op", "algo", "size_bytes",
+                             "time_us", "algbw_GBps", "busbw_GBps"})
     if (std::find(heading.begin(), heading.end(), needed) == heading.end()) {
       result.error = std::string("no column '") + needed + "'";
       return result;
@@ -205,8 +232,8 @@ CollectiveRows readCollectives(std::string_view text) {
     if (fields.size() == 1 && fields[0].empty())
       continue;
     if (fields.size() != heading.size()) {
-      result.error = "line " + std::to_string(start) + ": " + std::to_string(fields.size()) + " fields, the heading has " +
-                     std::to_string(heading.size());
+      result.error = "line " + std::to_string(start) + ": " + std::to_string(fields.size()) +
+                     " fields, the heading has " + std::to_string(heading.size());
       return result;
     }
     std::map<std::string, std::string> field;
@@ -222,6 +249,7 @@ CollectiveRows readCollectives(std::string_view text) {
     row.unmapped = mapRow(row, field);
     result.rows.push_back(std::move(row));
   }
+  dropWarmUp(result.rows);
   return result;
 }
 
@@ -267,7 +295,8 @@ cost::FabricConstants fitFabric(const std::vector<const CollectiveRow *> &rows) 
   return best;
 }
 
-CollectiveError errorOf(const std::vector<const CollectiveRow *> &rows, const cost::FabricConstants &constants) {
+CollectiveError errorOf(const std::vector<const CollectiveRow *> &rows,
+                        const cost::FabricConstants &constants) {
   CollectiveError error;
   for (const CollectiveRow *row : rows) {
     double off = std::fabs(predict(*row, constants) / row->seconds - 1);
@@ -284,7 +313,8 @@ CollectiveError errorOf(const std::vector<const CollectiveRow *> &rows, const co
 
 void splitSizes(std::vector<const CollectiveRow *> table, std::vector<const CollectiveRow *> &fitted,
                 std::vector<const CollectiveRow *> &tested) {
-  std::stable_sort(table.begin(), table.end(), [](auto *a, auto *b) { return a->bytes < b->bytes; });
+  std::sort(table.begin(), table.end(),
+            [](auto *a, auto *b) { return a->bytes != b->bytes ? a->bytes < b->bytes : a->line < b->line; });
   for (size_t i = 0; i < table.size(); ++i)
     (i % 4 == 0 ? fitted : tested).push_back(table[i]);
 }

@@ -45,7 +45,8 @@ struct CollectiveError {
   int above = 0, below = 0;
   double meanAbove = 0, worstAbove = 0, meanBelow = 0, worstBelow = 0;
 };
-CollectiveError errorOf(const std::vector<const CollectiveRow *> &rows, const cost::FabricConstants &constants);
+CollectiveError errorOf(const std::vector<const CollectiveRow *> &rows,
+                        const cost::FabricConstants &constants);
 
 /// Rows of a table in order of size: every fourth, and the others.
 void splitSizes(std::vector<const CollectiveRow *> table, std::vector<const CollectiveRow *> &fitted,

@@ -21,8 +21,8 @@ using Rows = std::vector<const CollectiveRow *>;
 
 void print(const char *kind, const CollectiveError &e, bool smallCounts) {
   bool missed = e.meanAbove > 0.15 || (smallCounts && e.meanBelow > 0.25);
-  std::printf("  %-9s %3d %6.1f %6.1f   %3d %6.1f %6.1f  %s\n", kind, e.above, 100 * e.meanAbove, 100 * e.worstAbove,
-              e.below, 100 * e.meanBelow, 100 * e.worstBelow, missed ? "MISSED" : "ok");
+  std::printf("  %-9s %3d %6.1f %6.1f   %3d %6.1f %6.1f  %s\n", kind, e.above, 100 * e.meanAbove,
+              100 * e.worstAbove, e.below, 100 * e.meanBelow, 100 * e.worstBelow, missed ? "MISSED" : "ok");
 }
 
 } // namespace
@@ -56,8 +56,8 @@ int main(int argc, char **argv) {
     else
       left[row.unmapped].push_back(row.line);
   }
-  std::printf("rows %zu; with a known GPU and a time or bus rate %d; mapped %d (%.1f %%)\n", read.rows.size(), counted,
-              mapped, counted ? 100.0 * mapped / counted : 0);
+  std::printf("rows %zu; with a known GPU and a time or bus rate %d; mapped %d (%.1f %%)\n", read.rows.size(),
+              counted, mapped, counted ? 100.0 * mapped / counted : 0);
   std::printf("left out:\n");
   for (auto &[reason, lines] : left) {
     std::printf("  %3zu  %s: lines", lines.size(), reason.c_str());
@@ -66,8 +66,10 @@ int main(int argc, char **argv) {
     std::printf("\n");
   }
 
-  std::printf("\ntables of eight rows or more: mean and worst |predicted / measured - 1| in %%, from 1 MiB | below\n");
-  std::printf("`sizes`: fitted on every fourth size, tested on the others; `other`: fitted on the other tables of the\n"
+  std::printf("\ntables of eight rows or more: mean and worst |predicted / measured - 1| in %%, from 1 MiB | "
+              "below\n");
+  std::printf("`sizes`: fitted on every fourth size, tested on the others; `other`: fitted on the other "
+              "tables of the\n"
               "fabric; limits on means: 15 from 1 MiB, 25 below (`sizes` only)\n");
   int all = 0, met = 0, others = 0, metOthers = 0;
   for (auto &[name, rows] : tables) {
@@ -77,8 +79,8 @@ int main(int argc, char **argv) {
     splitSizes(rows, fitted, tested);
     cost::FabricConstants c = fitFabric(fitted);
     std::printf("%s (%zu rows; fabric: %s)\n", name.c_str(), rows.size(), rows[0]->fabric.c_str());
-    std::printf("  startup %.2f us, hop %.2f us, inner %.3f, outer %.3f, ramp %.2f us, low %.3f\n", c.startup * 1e6,
-                c.hop * 1e6, c.inner, c.outer, c.ramp * 1e6, c.low);
+    std::printf("  startup %.2f us, hop %.2f us, inner %.3f, outer %.3f, ramp %.2f us, low %.3f\n",
+                c.startup * 1e6, c.hop * 1e6, c.inner, c.outer, c.ramp * 1e6, c.low);
     CollectiveError e = errorOf(tested, c);
     print("sizes", e, true);
     ++all;
@@ -95,21 +97,24 @@ int main(int argc, char **argv) {
     ++others;
     metOthers += e.meanAbove <= 0.15;
   }
-  std::printf("\n`sizes`: %d of %d tables within the limits; `other`: %d of %d\n", met, all, metOthers, others);
+  std::printf("\n`sizes`: %d of %d tables within the limits; `other`: %d of %d\n", met, all, metOthers,
+              others);
 
-  int below = 0, tooFast = 0;
+  int below = 0, at = 0, tooFast = 0;
   std::printf("\nmeasured faster than the cut bound of the assumed topology:\n");
   for (auto &[name, rows] : tables) {
     cost::FabricConstants c = fitFabric(rows);
     for (const CollectiveRow *row : rows) {
       double bound = cost::cutBound(row->op, row->bytes, row->group);
       below += predict(*row, c) < bound;
+      at += predict(*row, c) == bound;
       if (row->seconds < bound) {
         ++tooFast;
-        std::printf("  line %zu, %s: %.0f %% of the bound\n", row->line, name.c_str(), 100 * row->seconds / bound);
+        std::printf("  line %zu, %s: %.0f %% of the bound\n", row->line, name.c_str(),
+                    100 * row->seconds / bound);
       }
     }
   }
-  std::printf("  %d rows\npredicted below the cut bound: %d rows\n", tooFast, below);
+  std::printf("  %d rows\npredicted below the cut bound: %d rows; set by it: %d\n", tooFast, below, at);
   return 0;
 }

@@ -25,12 +25,14 @@ Records priors(const std::vector<Published> &rows) {
   for (const Published &row : rows) {
     if (!row.unmapped.empty())
       continue;
-    r.device.try_emplace(row.device);
+    auto [device, unseen] = r.device.try_emplace(row.device);
+    if (unseen && row.device == "h100-500w")
+      device->second.mxfp8 = 0.4; // scaled by rows, not a unit of its own there
     auto [it, fresh] = r.attention.try_emplace(row.attention);
     if (fresh && (row.attention == "megatron" || row.attention == "vtrain-single"))
       it->second.scoreBytes = 12; // batched products around a softmax kernel
     auto [at, first] = r.stack.try_emplace(row.stack);
-    if (first && (row.stack == "nemo" || row.stack == "megatron-bridge"))
+    if (first && (row.stack == "nemo" || row.stack.starts_with("megatron-bridge")))
       at->second.tensorExposed = 0.5, at->second.gradientExposed = 0.2;
     if (first && row.stack == "torchtitan-async")
       at->second.tensorExposed = 0.4;
@@ -107,7 +109,9 @@ bool solve(std::vector<double> &a, std::vector<double> &b, size_t n) {
 /// What a row's log ratio counts as one unit of.
 constexpr double kScale = 0.04;
 /// A source's rows weigh no more than this many together: repeated plans tell little.
-constexpr double kSourceWeight = 60;
+constexpr double kSourceWeight = 30;
+/// Identical plans with experts differ twofold between releases.
+constexpr double kExpertWeight = 0.1;
 constexpr int kRounds = 14;
 
 class Fit {
@@ -118,7 +122,8 @@ public:
     for (size_t i : chosen)
       count[rows[i].family] += 1;
     for (size_t i : chosen)
-      weight.push_back(std::min(1.0, kSourceWeight / count[rows[i].family]));
+      weight.push_back(
+          std::min(rows[i].model.experts.count ? kExpertWeight : 1.0, kSourceWeight / count[rows[i].family]));
   }
   Records run();
 

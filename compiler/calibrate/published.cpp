@@ -81,9 +81,9 @@ constexpr DeviceRow kDevices[] = {
     {"H100-96GB-HBM2e-500W", "h100-500w", 989.4, 1978.9, 0, 2400, 450, 50, 8, 132, 1},
     {"H200-SXM", "h100", 989.4, 1978.9, 0, 4800, 450, 50, 8, 132, 1},
     {"B200", "blackwell", 2250, 4500, 9000, 8000, 900, 50, 8, 148, 1},
-    {"B300", "blackwell", 2250, 4500, 9000, 8000, 900, 100, 8, 148, 1.08},
+    {"B300", "blackwell", 2250, 4500, 11250, 8000, 900, 100, 8, 148, 1.2},
     {"GB200", "blackwell", 2500, 5000, 10000, 8000, 900, 50, 72, 148, 1},
-    {"GB300", "blackwell", 2500, 5000, 10000, 8000, 900, 100, 72, 148, 1.08},
+    {"GB300", "blackwell", 2500, 5000, 12500, 8000, 900, 100, 72, 148, 1.2},
 };
 
 /// Dimensions that a family of models has beside what the columns say.
@@ -400,7 +400,7 @@ void Row::read() {
     out.group += text(column) + "|";
   if (out.family == "megatron-bridge") {
     if (out.model.experts.count)
-      out.family = "bridge-moe";
+      out.family = "bridge-moe", out.stack = "megatron-bridge-moe";
     else
       out.family = has(out.device, "blackwell") ? "bridge-blackwell" : "bridge-h100";
   }

@@ -53,14 +53,16 @@ public:
     return share / rate + c.outerLatency * passes * (1 + 0.3 * (hosts - 1));
   }
 
-  /// Every member sends its bytes in equal parts to every other.
-  double allToAll(double bytes, const Group &g) const {
+  /// Every member sends its bytes in equal parts to every other; `copies` of one
+  /// element in them cross to an island once and are spread there.
+  double allToAll(double bytes, const Group &g, double copies) const {
     if (g.size <= 1)
       return 0;
     double hosts = g.size / g.inside;
     if (hosts <= 1)
       return bytes * (g.size - 1) / g.size / inner + c.innerLatency;
-    double away = bytes * (g.size - g.inside) / g.size;
+    double reached = hosts * (1 - std::pow(1 - 1 / hosts, copies)); // islands that one element goes to
+    double away = bytes / copies * reached * (hosts - 1) / hosts;
     return beside(bytes * (g.inside - 1) / g.size / inner, away / (outer * c.outer)) + c.outerLatency;
   }
 
@@ -202,7 +204,7 @@ void Model::experts(Piece &forward, Piece &backward) const {
   stream(forward, backward, own * k * (8 * h + (m.gated ? 6 : 4) * fe) + n * 4 * h / t);
   Group group = fabric.group(e, 1);
   double bytes = own * k * h * 2;
-  double move = 2 * fabric.allToAll(bytes, group) * c.stack.tensorExposed;
+  double move = 2 * fabric.allToAll(bytes, group, k) * c.stack.tensorExposed;
   forward.tensor += move, backward.tensor += move;
 }
 

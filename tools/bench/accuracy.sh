@@ -24,6 +24,6 @@ if [ ! -x "$program" ]; then
   trap 'rm -rf "$out"' EXIT
   program=$out/accuracy
   "${CXX:-clang++-22}" -O2 -std=c++20 -fno-exceptions -I"$root" -o "$program" "$root"/compiler/cost/step_time.cpp \
-    "$root"/compiler/calibrate/{published,fit,accuracy}.cpp || exit 2
+    "$root"/compiler/calibrate/{published,fit,evaluate,accuracy}.cpp || exit 2
 fi
 "$program" "$csv" "$@"
