@@ -44,13 +44,15 @@ void mapping(const std::vector<Published> &rows) {
     tuning += r.fineTuning;
     if (r.seconds <= 0 || r.fineTuning)
       continue;
-    for (Count *c : {&sources[r.source], &all, r.family == "vtrain-single" ? nullptr : &most})
+    for (Count *c : {&sources[r.source.substr(0, r.source.find('@'))], &all,
+                     r.family == "vtrain-single" ? nullptr : &most})
       if (c)
         c->timed += 1, c->mapped += r.unmapped.empty(), c->strict += r.unmapped.empty() && r.defaults.empty();
   }
   std::printf(
       "Rows with a step time that can be mapped (strict: without any default); %zu fine-tuning rows apart\n",
       tuning);
+  // One publisher's files count together.
   auto line = [](const std::string &name, const Count &c) {
     double n = static_cast<double>(c.timed ? c.timed : 1);
     std::printf("%-80s %5zu  %5zu  %5.1f %%  strict %5zu  %5.1f %%\n", name.substr(0, 80).c_str(), c.timed,
