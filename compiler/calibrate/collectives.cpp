@@ -100,6 +100,21 @@ int main(int argc, char **argv) {
   std::printf("\n`sizes`: %d of %d tables within the limits; `other`: %d of %d\n", met, all, metOthers,
               others);
 
+  Rows every;
+  std::printf("\ntables of fewer rows, with the defaults that no measurement made (mean and worst, from 1 "
+              "MiB | below)\n");
+  for (auto &[name, rows] : tables) {
+    every.insert(every.end(), rows.begin(), rows.end());
+    if (rows.size() >= 8)
+      continue;
+    CollectiveError e = errorOf(rows, {});
+    std::printf("%s\n  defaults  %3d %6.1f %6.1f   %3d %6.1f %6.1f\n", name.c_str(), e.above,
+                100 * e.meanAbove, 100 * e.worstAbove, e.below, 100 * e.meanBelow, 100 * e.worstBelow);
+  }
+  CollectiveError unfitted = errorOf(every, {});
+  std::printf("all mapped rows with the defaults: %d rows %.1f | %d rows %.1f\n", unfitted.above,
+              100 * unfitted.meanAbove, unfitted.below, 100 * unfitted.meanBelow);
+
   int below = 0, at = 0, tooFast = 0;
   std::printf("\nmeasured faster than the cut bound of the assumed topology:\n");
   for (auto &[name, rows] : tables) {
