@@ -97,11 +97,24 @@ double run(const Work &work, const FabricConstants &constants) {
 Group groupOn(std::span<const FabricLevel> fabric, std::span<const int64_t> counts,
               std::span<const int64_t> sharers) {
   Group group;
-  for (size_t i = 0; i < fabric.size() && i < counts.size() && i < size_t(kMaxLevels); ++i) {
+  for (size_t i = 0; i < fabric.size() && i < counts.size(); ++i) {
+    double sharing = i < sharers.size() ? double(std::max<int64_t>(1, sharers[i])) : 1;
+    if (i >= size_t(kMaxLevels)) {
+      // Levels beyond the last slot join it, at the worse of both.
+      GroupLevel &last = group.level[kMaxLevels - 1];
+      if (counts[i] <= 1)
+        continue;
+      last.count *= double(counts[i]);
+      last.rate = std::min(last.rate, fabric[i].rate);
+      last.sharers = std::max(last.sharers, sharing);
+      last.thinning = std::max(last.thinning, fabric[i].oversubscription);
+      last.reduces &= fabric[i].reduces;
+      continue;
+    }
     GroupLevel &level = group.level[i];
     level.count = double(std::max<int64_t>(1, counts[i]));
     level.rate = fabric[i].rate;
-    level.sharers = i < sharers.size() ? double(std::max<int64_t>(1, sharers[i])) : 1;
+    level.sharers = sharing;
     level.thinning = std::max(1.0, fabric[i].oversubscription);
     level.reduces = fabric[i].reduces;
     group.levels = int(i) + 1;
@@ -235,7 +248,7 @@ double collectiveSeconds(Collective op, double bytes, const Group &group, const 
   }
   // A mask without a usable algorithm falls back to the ring, which every library has.
   if (!std::isfinite(best))
-    return collectiveSeconds(op, bytes, group, constants, kRing);
+    return algorithms == kRing ? INFINITY : collectiveSeconds(op, bytes, group, constants, kRing);
   return std::max(best, cutBound(op, bytes, group));
 }
 

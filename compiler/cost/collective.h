@@ -73,7 +73,7 @@ Group groupOn(std::span<const FabricLevel> fabric, std::span<const int64_t> coun
 
 /// Seconds; `bytes` is the payload of a rank: of an all-gather and a
 /// reduce-scatter the whole (gathered) buffer, of an all-to-all what one rank
-/// sends to all, of send/receive the message.  A group of 1 takes 0.
+/// sends to all, of send/receive the message.  A group of 1 takes 0; one without links, for ever.
 /// Never below `cutBound`.
 double collectiveSeconds(Collective op, double bytes, const Group &group, const FabricConstants &constants,
                          uint32_t algorithms = kNccl);

@@ -126,6 +126,22 @@ TEST(Collective, GroupOnFabric) {
   EXPECT_EQ(group.level[1].rate, 10e9);
 }
 
+TEST(Collective, WithoutLinksForEver) {
+  for (Collective op : kAll)
+    for (uint32_t algorithms : {uint32_t(kRing), uint32_t(kNccl), uint32_t(kNvls), 0u})
+      EXPECT_EQ(collectiveSeconds(op, 1e6, hosts(8, 2, 0, 0), {}, algorithms), INFINITY);
+}
+
+TEST(Collective, DeepFabricsKeepTheirMembers) {
+  std::vector<FabricLevel> fabric(8);
+  std::vector<int64_t> counts(8, 2);
+  for (int i = 0; i < 8; ++i)
+    fabric[i].rate = 100e9 / (i + 1);
+  Group group = groupOn(fabric, counts);
+  EXPECT_EQ(group.members(), 256);
+  EXPECT_EQ(group.level[kMaxLevels - 1].rate, 100e9 / 8);
+}
+
 /// 3,000 fabrics of one to five levels, with any constants in range.
 TEST(Collective, NeverBelowTheCutAndMonotone) {
   std::mt19937_64 random(20240607);
