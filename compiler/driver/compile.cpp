@@ -26,9 +26,9 @@ bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const PlanInputs 
   };
   for (int p = int(first); p <= int(std::min(last, Phase::Allocate)); ++p) {
     Phase phase = Phase(p);
-    // A strategy that the program cannot follow is an answer, not our bug.
+    // A strategy that the program cannot follow is the user's to mend, not our bug.
     bool strategy = phase == Phase::Search || phase == Phase::Shard;
-    int code = strategy && exitCode == kExitInternal ? kExitNo : exitCode;
+    int code = strategy && exitCode == kExitInternal ? kExitBadInput : exitCode;
     if (!run(phase, code, [&](auto &passes) { addPhase(passes, phase, inputs, diags); }) ||
         !run(phase, phase == Phase::Search ? code : exitCode,
              [&](auto &passes) { addVerify(passes, phase); }))

@@ -71,6 +71,7 @@ bool Compilation::chooseMissing() {
         inputs.strategy
             ? chooseMicroBatch(inputs.model, inputs.cluster, inputs.job, *inputs.strategy)
             : chooseStrategy(inputs.model, inputs.cluster, inputs.job, inputs.microBatch.value_or(0));
+    inputs.meshGiven = inputs.strategy.has_value();
     if (choice.best) {
       inputs.strategy = choice.best;
       inputs.choices = choice.legal;

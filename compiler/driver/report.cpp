@@ -110,7 +110,7 @@ void printPlan(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, 
   os << " · " << withCommas(plan.microBatches) << " micro-batch" << (plan.microBatches == 1 ? "" : "es")
      << " of " << s.microBatch;
   if (in.choices > 0)
-    os << " · chosen from " << withCommas(in.choices);
+    os << (in.meshGiven ? " · micro-batch chosen from " : " · chosen from ") << withCommas(in.choices);
   os << "\n";
   os << "step      " << secondsText(cost.seconds)
      << " predicted (closed form, uncalibrated: no measurement of this device)\n";

@@ -1,6 +1,8 @@
 #include "compiler/place/Passes.h"
 #include "compiler/schedule/timeline.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace hocket {
@@ -18,7 +20,9 @@ struct Verifier {
   ModuleOp module;
   place::StepOp step;
   std::map<std::string, place::MeshOp> meshes;
-  DenseMap<Value, StringRef> lives; // mesh; "" = on all
+  DenseMap<Value, StringRef> lives;                       // mesh; "" = on all
+  std::set<std::pair<StringRef, StringRef>> inputs;       ///< (mesh, name)
+  std::map<std::pair<StringRef, StringRef>, bool> params; ///< (mesh, name) -> owned there
 
   LogicalResult run();
   LogicalResult checkMeshes();
@@ -47,14 +51,11 @@ LogicalResult Verifier::checkLeaf(place::TaskOp task, StringRef home) {
   if (kind == "scalar")
     return success();
   if (kind == "input") {
-    for (auto input : module.getOps<place::InputOp>())
-      if (input.getMesh() == task.getMesh() && input.getName() == name)
-        return success();
-  } else {
-    for (auto param : module.getOps<place::ParamOp>())
-      if (param.getMesh() == task.getMesh() && param.getName() == name &&
-          (kind == "param" || param.getOwner()))
-        return success();
+    if (inputs.count({task.getMesh(), name}))
+      return success();
+  } else if (auto param = params.find({task.getMesh(), name}); param != params.end()) {
+    if (kind == "param" || param->second)
+      return success();
   }
   return task.emitOpError("uses \"") << home << "\", which does not live on @" << task.getMesh();
 }
@@ -192,6 +193,10 @@ LogicalResult Verifier::run() {
   if (steps.size() != 1)
     return module.emitError("place gives one place.step, there are ") << steps.size();
   step = steps.front();
+  for (auto input : module.getOps<place::InputOp>())
+    inputs.emplace(input.getMesh(), input.getName());
+  for (auto param : module.getOps<place::ParamOp>())
+    params[{param.getMesh(), param.getName()}] |= param.getOwner();
   return success(succeeded(checkMeshes()) && succeeded(checkValues()) && succeeded(checkTables()));
 }
 

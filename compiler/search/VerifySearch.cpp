@@ -55,9 +55,13 @@ struct VerifySearch : impl::VerifySearchBase<VerifySearch> {
       unsigned i = 0;
       while (i < fn.getNumArguments() && model::argName(fn, i) != value.getValue())
         ++i;
-      if (i == fn.getNumArguments())
-        return tile.emitOpError("names '")
-               << value.getValue() << "', which is no argument of @" << fn.getName();
+      if (i == fn.getNumArguments()) {
+        SmallVector<StringRef> names;
+        for (unsigned k = 0; k < fn.getNumArguments(); ++k)
+          names.push_back(model::argName(fn, k));
+        return tile.emitOpError("names '") << value.getValue() << "', which is no argument of @"
+                                           << fn.getName() << didYouMean(value.getValue(), names);
+      }
       if (!model::argDims(fn, i).contains(tile.getLetter()))
         return tile.emitOpError("shards letter ") << tile.getLetter() << " of '" << value.getValue()
                                                   << "', whose letters are " << model::argDims(fn, i);

@@ -90,7 +90,10 @@ static void remember(const std::string &path) {
 OutputFile::OutputFile(const std::string &path)
     : name(path), temporary(path + ".tmp." + std::to_string(getpid())) {
   struct stat s;
-  if (stat(path.c_str(), &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode)) {
+  bool exists = stat(path.c_str(), &s) == 0;
+  if (exists && S_ISDIR(s.st_mode))
+    throw Error(kExitRunTime, "cannot write " + name + ": " + std::strerror(EISDIR));
+  if (exists && !S_ISREG(s.st_mode)) {
     // A device or pipe is written to: renaming a file over /dev/full would replace the device.
     temporary.clear();
     fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
@@ -194,6 +197,29 @@ void makeDirectories(const std::string &path) {
   if (error || !std::filesystem::is_directory(path, error))
     throw Error(kExitRunTime, "cannot make directory " + path + ": " +
                                   (error ? error.message() : std::string("a file has this name")));
+}
+
+LogFile::LogFile(const std::string &path) : name(path) {
+  fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  struct stat s;
+  if (fd < 0 || fstat(fd, &s) != 0)
+    throw Error(kExitRunTime, "cannot write " + name + ": " + std::strerror(errno));
+  regular = S_ISREG(s.st_mode);
+  fcntl(fd, F_SETFL, 0); // O_NONBLOCK was for opening a pipe that nobody reads
+}
+
+LogFile::~LogFile() {
+  if (fd < 0)
+    return;
+  close(fd);
+  if (regular && empty)
+    unlink(name.c_str());
+}
+
+void LogFile::write(std::string_view line) {
+  if (!writeAll(fd, line.data(), line.size()))
+    throw Error(kExitRunTime, "cannot write " + name + ": " + std::strerror(errno));
+  empty = false;
 }
 
 OutputDirectory::OutputDirectory(const std::string &path) {

@@ -50,6 +50,24 @@ private:
   std::vector<char> buffer;
 };
 
+/// A log that is read while it grows: every line is written at once, under the
+/// final name; what stands there is kept whatever happens later.  A log without
+/// a line leaves no file.  Failures throw Error(4).
+class LogFile {
+public:
+  explicit LogFile(const std::string &path);
+  ~LogFile();
+  LogFile(const LogFile &) = delete;
+  LogFile &operator=(const LogFile &) = delete;
+
+  void write(std::string_view line);
+
+private:
+  std::string name;
+  int fd = -1;
+  bool regular = false, empty = true;
+};
+
 /// Creates a directory and its parents.  Throws Error(4).
 void makeDirectories(const std::string &path);
 

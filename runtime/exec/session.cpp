@@ -86,11 +86,13 @@ void Session::Impl::checkSize() const {
     threads += program.streams.size() + std::max(1u, plan.threadsPerRank);
     if (__builtin_add_overflow(bytes, program.arenaBytes, &bytes))
       bytes = UINT64_MAX;
-    if (threads > 4096)
-      throw Error(kExitIncompatible,
-                  "the plan is for " + std::to_string(plan.ranks()) +
-                      " ranks; ranks are threads of one process here, which may have 4096");
   }
+  if (threads > 4096)
+    throw Error(kExitIncompatible, "the plan's " + std::to_string(plan.ranks()) + " ranks of " +
+                                       std::to_string(std::max(1u, plan.threadsPerRank)) +
+                                       " threads, with a thread for each stream, are " +
+                                       std::to_string(threads) +
+                                       " threads; all ranks run in one process here, which may have 4096");
   uint64_t memory =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (bytes > memory)

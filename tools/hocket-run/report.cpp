@@ -34,8 +34,9 @@ void print(const format::Plan &plan, const Options &o, const Result &r) {
   if (o.json)
     return printJson(plan, r);
   if (r.steps)
-    fmt::print("loss       {} -> {} on the validation tail · {} in the last training step ({} steps)\n",
-               loss(r.validationBefore), loss(r.validationAfter), loss(r.trainLoss), r.steps);
+    fmt::print("loss       {} -> {} on the validation tail · {} in the last training step ({} step{})\n",
+               loss(r.validationBefore), loss(r.validationAfter), loss(r.trainLoss), r.steps,
+               r.steps == 1 ? "" : "s");
   else
     fmt::print("loss       {} on the validation tail\n", loss(r.validationBefore));
   if (r.steps)

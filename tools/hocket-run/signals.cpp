@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <string_view>
 #include <unistd.h>
 
 namespace hocket::run {
@@ -12,9 +13,14 @@ static std::atomic<int> received{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
 static void handle(int signal) {
+  // write is safe in a handler; whether anyone reads it does not matter.
+  auto say = [](std::string_view text) { [[maybe_unused]] ssize_t n = write(2, text.data(), text.size()); };
   int before = 0;
-  if (received.compare_exchange_strong(before, signal))
+  if (received.compare_exchange_strong(before, signal)) {
+    say("\nhocket-run: stopping after this step; a second signal stops at once, without saving\n");
     return;
+  }
+  say("hocket-run: stopped at once; nothing was saved\n");
   data::removeTemporaries();
   _exit(128 + signal);
 }

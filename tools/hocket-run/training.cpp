@@ -8,6 +8,7 @@
 #include "tools/hocket-run/signals.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -24,8 +25,12 @@ namespace allocations = device::cpu::allocations;
 /// JSON has no nan or infinity.
 std::string number(double v) { return std::isfinite(v) ? fmt::format("{}", v) : "null"; }
 
-/// A line that renews itself on a terminal; elsewhere about ten lines a run.
+/// A line that renews itself on a terminal; elsewhere about ten lines a run, and one after ten silent
+/// seconds.
 class Progress {
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kSilence{10};
+
 public:
   Progress(bool quiet, uint64_t steps)
       : quiet(quiet), live(isatty(2) && !quiet), every(std::max<uint64_t>(1, steps / 10)) {}
@@ -49,8 +54,11 @@ public:
                     r.gradNorm, r.learningRate, grouped(static_cast<uint64_t>(tokensPerSecond)));
     if (live)
       line(text);
-    else if (r.step == 1 || r.step == steps || r.step % every == 0)
+    else if (auto now = Clock::now();
+             r.step == 1 || r.step == steps || r.step % every == 0 || now - last >= kSilence) {
       fmt::print(stderr, "{}\n", text);
+      last = now;
+    }
   }
 
 private:
@@ -66,17 +74,18 @@ private:
   }
   bool quiet, live, open = false;
   uint64_t every;
+  Clock::time_point last = Clock::now();
 };
 
 /// The optional outputs, opened before any work so that a bad path ends the run early.
 struct Outputs {
-  std::unique_ptr<data::OutputFile> metrics;
+  std::unique_ptr<data::LogFile> metrics;
   std::unique_ptr<trace::TraceFile> trace;
   std::unique_ptr<data::OutputDirectory> save;
 
   Outputs(const Options &o, const format::Plan &plan) {
     if (!o.metrics.empty())
-      metrics = std::make_unique<data::OutputFile>(o.metrics);
+      metrics = std::make_unique<data::LogFile>(o.metrics);
     if (!o.trace.empty())
       trace = std::make_unique<trace::TraceFile>(o.trace, plan.strings);
     if (!o.save.empty()) {
@@ -98,8 +107,6 @@ struct Outputs {
           number(tokens / r.seconds)));
   }
   void commit() {
-    if (metrics)
-      metrics->commit();
     if (trace)
       trace->commit();
   }
@@ -140,7 +147,8 @@ Result train(format::Plan plan, const Options &o) {
   if (!o.init.empty()) {
     checkpoint::LoadReport report = session.load(o.init);
     progress.note(fmt::format(
-        "loaded {} tensors from {}{}", report.loaded, o.init,
+        "loaded {} tensors from {}{}; weights only: moments, steps and schedule begin anew", report.loaded,
+        o.init,
         report.ignored.empty()
             ? ""
             : fmt::format("; ignored {}, among them '{}'", report.ignored.size(), report.ignored.front())));

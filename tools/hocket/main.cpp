@@ -212,6 +212,8 @@ int dispatch(int argc, char **argv) {
 
   std::vector<std::string> verbs = {"plan", "run", "verify", "devices", "version", "help"};
   std::vector<std::string> args = arguments(argc, argv);
+  if (args.size() == 1 && args[0] == "--version")
+    args[0] = "version";
   if (!args.empty() && !StringRef(args[0]).starts_with("-") && !llvm::is_contained(verbs, args[0]))
     return usage("there is no verb '" + args[0] + "'" + suggestion(args[0], verbs),
                  "verbs: plan, run, verify, devices, version, help");
@@ -227,7 +229,7 @@ int dispatch(int argc, char **argv) {
     return kExitOk;
   } catch (const CLI::ParseError &e) {
     std::string help =
-        "hocket " + (args.empty() ? std::string() : args[0] + " ") + "--help lists what there is";
+        "hocket " + (verb == &app ? std::string() : args[0] + " ") + "--help lists what there is";
     for (const std::string &a : args)
       if (StringRef(a).starts_with("--") &&
           !llvm::is_contained(names(*verb), StringRef(a).split('=').first.str()))

@@ -58,8 +58,9 @@ int verifyVerb(const std::string &path, bool json) {
   if (!error.empty())
     errs() << "error: " << error << "\n";
   else if (code == 0)
-    outs() << file << ": sound; " << result.plan->ranks() << " ranks in " << result.plan->classes.size()
-           << " classes\n";
+    outs() << file << ": sound; " << result.plan->ranks() << " rank" << (result.plan->ranks() == 1 ? "" : "s")
+           << " in " << result.plan->classes.size() << " class"
+           << (result.plan->classes.size() == 1 ? "" : "es") << "\n";
   return code;
 }
 

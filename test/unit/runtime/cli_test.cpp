@@ -184,6 +184,13 @@ TEST_F(RunTest, BadInput) {
   EXPECT_EQ(
       run(plan + " --data " + text + " --steps 1 --save " + directory + "/old/ --init " + directory).code, 2);
   EXPECT_TRUE(std::filesystem::exists(directory + "/old"));
+  // A folder where a file should go is found before any work.
+  for (const char *option : {"--metrics ", "--trace ", "--save-gradients "}) {
+    o = run(plan + " --data " + text + " --steps 1 " + option + directory);
+    EXPECT_EQ(o.code, 4) << option;
+    EXPECT_NE(o.err.find("Is a directory"), std::string::npos) << o.err;
+    EXPECT_EQ(o.err.find("step 1/1"), std::string::npos) << o.err;
+  }
   EXPECT_EQ(temporaries(), 0);
 }
 
@@ -233,9 +240,12 @@ TEST_F(RunTest, SignalSavesAndExits) {
     // Steps have begun when the first line of progress stands.
     for (int i = 0; i < 1000 && contents(directory + "/stderr").find("step 1/") == std::string::npos; ++i)
       usleep(10000);
+    // Metrics are a log: they stand under their name while the run goes on.
+    EXPECT_NE(contents(directory + "/m.jsonl").find("\"step\":1,"), std::string::npos);
     kill(pid, signal);
     Outcome o = finish(pid);
     EXPECT_EQ(o.code, 128 + signal) << o.err;
+    EXPECT_NE(o.err.find("stopping after this step"), std::string::npos) << o.err;
     EXPECT_NE(o.err.find("stopped by a signal after step "), std::string::npos) << o.err;
     EXPECT_NE(o.err.find("; weights saved in "), std::string::npos);
     EXPECT_TRUE(std::filesystem::exists(directory + "/saved/model.safetensors"));
