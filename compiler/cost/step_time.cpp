@@ -247,8 +247,9 @@ void Model::layer(bool routed, Piece &forward, Piece &backward) const {
     double left = std::max(0.0, move - 0.8 * attention) + 0.15 * move;
     forward.tensor += left, backward.tensor += 2 * left;
   }
-  // A collective takes the host two launches (the event it waits for, the call).
-  double calls = t > 1 ? 4 : 0;
+  // Two collectives take the host two launches each (the event that is waited for, the call), and where
+  // all ranks of a host take part they wait for the latest of them.
+  double calls = t > 1 ? std::min(16.0, std::max(4.0, t * t / 4)) : 0;
   forward.host = c.stack.launch * ((routed ? 50 : 22) + calls),
   backward.host = c.stack.launch * ((routed ? 80 : 36) + calls);
 }
