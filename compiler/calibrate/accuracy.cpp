@@ -1,6 +1,6 @@
 //===- accuracy.cpp - How near predicted step times are to published ones ---===//
 //
-// accuracy CSV [--rows FAMILY]: replays every row that can be mapped and prints
+// accuracy CSV [--rows FAMILY | --constants]: replays every row that can be mapped and prints
 // the tables that docs/cost-model.md explains.
 //
 //===----------------------------------------------------------------------===//
@@ -187,42 +187,87 @@ void listRows(const std::vector<Published> &rows, const std::vector<size_t> &fam
   }
 }
 
-void listRecords(const Records &r) {
-  std::printf("\nConstants from all rows (at most 60 a source)\n");
+/// As a TOML file: every record with what it was fitted on.
+void printConstants(const std::vector<Published> &rows, const Families &families) {
+  std::map<std::string, std::map<std::string, size_t>> from; // "device.a100" -> family -> rows
+  for (const auto &[name, members] : families) {
+    std::vector<size_t> order = shuffled(rows, members, 0);
+    for (size_t k = 0; k < std::min(order.size(), kRowsPerFamily); ++k) {
+      const Published &r = rows[order[k]];
+      for (const std::string &record :
+           {"device." + r.device, "attention." + r.attention, "stack." + r.stack, "cluster." + r.cluster})
+        from[record][name] += 1;
+    }
+  }
+  auto table = [&](const std::string &record, std::initializer_list<std::pair<const char *, double>> values) {
+    auto it = from.find(record);
+    if (it == from.end())
+      return; // still the prior
+    std::printf("\n[%s]\n", record.c_str());
+    for (const auto &[key, value] : values)
+      std::printf("%s = %.4g\n", key, value);
+    std::string sources;
+    for (const auto &[family, count] : it->second)
+      sources += (sources.empty() ? "" : ", ") + family + " (" + std::to_string(count) + " rows)";
+    std::printf("source = \"fitted on %s\"\n", sources.c_str());
+  };
+  Records r = fitWithout(rows, std::vector<bool>(rows.size()));
+  std::printf("# Constants of the time of a step; docs/cost-model.md says what each one is. Written by\n"
+              "# tools/bench/accuracy.sh --constants from test/data/published/measured_training.csv.\n"
+              "# Fractions are of nominal rates, times are seconds. A value at its prior was not determined "
+              "by these rows.\n"
+              "format = 1\n");
   for (const auto &[n, d] : r.device)
-    std::printf("device %-20s f16 %.3f fp8 %.3f mxfp8 %.3f nvfp4 %.3f memory %.3f operands %.2f kernel %.1e "
-                "misaligned %.2f wave %.2f\n",
-                n.c_str(), d.f16, d.fp8, d.mxfp8, d.nvfp4, d.memory, d.operands, d.kernel, d.misaligned,
-                d.wave);
+    table("device." + n, {{"f16", d.f16},
+                          {"fp8", d.fp8},
+                          {"mxfp8", d.mxfp8},
+                          {"nvfp4", d.nvfp4},
+                          {"memory", d.memory},
+                          {"operands", d.operands},
+                          {"kernel", d.kernel},
+                          {"misaligned", d.misaligned},
+                          {"wave", d.wave}});
   for (const auto &[n, a] : r.attention)
-    std::printf("attention %-17s forward %.3f backward %.3f misaligned %.2f score bytes %.1f\n", n.c_str(),
-                a.forward, a.backward, a.misaligned, a.scoreBytes);
+    table("attention." + n, {{"forward", a.forward},
+                             {"backward", a.backward},
+                             {"misaligned", a.misaligned},
+                             {"score_bytes", a.scoreBytes}});
   for (const auto &[n, s] : r.stack)
-    std::printf("stack %-21s launch %.1e traffic %.2f tensor %.2f gradient %.2f gather %.2f stage %.2f step "
-                "%.3f micro %.1e\n",
-                n.c_str(), s.launch, s.traffic, s.tensorExposed, s.gradientExposed, s.gatherExposed,
-                s.stageExposed, s.step, s.micro);
+    table("stack." + n, {{"launch", s.launch},
+                         {"traffic", s.traffic},
+                         {"tensor_exposed", s.tensorExposed},
+                         {"gradient_exposed", s.gradientExposed},
+                         {"gather_exposed", s.gatherExposed},
+                         {"stage_exposed", s.stageExposed},
+                         {"step", s.step},
+                         {"micro", s.micro}});
   for (const auto &[n, c] : r.cluster)
-    std::printf("cluster %-19s site %.3f inner %.3f %.1e outer %.3f %.1e transfer %.3f\n", n.c_str(), c.site,
-                c.inner, c.innerLatency, c.outer, c.outerLatency, c.transfer);
+    table("cluster." + n, {{"site", c.site},
+                           {"inner", c.inner},
+                           {"inner_latency", c.innerLatency},
+                           {"outer", c.outer},
+                           {"outer_latency", c.outerLatency},
+                           {"transfer", c.transfer}});
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
   std::string show, path;
-  bool usage = false;
+  bool usage = false, constants = false;
   for (int i = 1; i < argc; ++i) {
     std::string_view arg = argv[i];
     if (arg == "--rows" && i + 1 < argc)
       show = argv[++i];
+    else if (arg == "--constants")
+      constants = true;
     else if (arg.starts_with("-") || !path.empty())
       usage = true;
     else
       path = arg;
   }
   if (usage || path.empty()) {
-    std::fprintf(stderr, "usage: accuracy CSV [--rows FAMILY]\n");
+    std::fprintf(stderr, "usage: accuracy CSV [--rows FAMILY | --constants]\n");
     return 2;
   }
   std::ifstream in(path, std::ios::binary);
@@ -238,6 +283,10 @@ int main(int argc, char **argv) {
   }
   const std::vector<Published> &rows = table.rows;
   Families families = measured(rows);
+  if (constants) {
+    printConstants(rows, families);
+    return 0;
+  }
   if (!show.empty() && !families.count(show)) {
     std::fprintf(stderr, "accuracy: there is no family '%s'; there are:", show.c_str());
     for (const auto &[name, members] : families)
@@ -248,7 +297,6 @@ int main(int argc, char **argv) {
   if (!show.empty()) {
     Records all = fitWithout(rows, std::vector<bool>(rows.size()));
     listRows(rows, families[show], all);
-    listRecords(all);
     return 0;
   }
   mapping(rows);

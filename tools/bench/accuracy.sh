@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# tools/bench/accuracy.sh [CSV] [--rows FAMILY]: replays published training steps through the
+# tools/bench/accuracy.sh [CSV] [--rows FAMILY | --constants]: replays published training steps through the
 # cost model and prints how near its predictions are, by source. docs/cost-model.md explains the tables.
 #
 #   CSV             the columns of test/data/published/measured_training.csv, which is the default
-#   --rows FAMILY   also each row of one family of sources, term by term
+#   --rows FAMILY   instead each row of one family of sources, term by term
+#   --constants     instead the constants fitted on all rows, as library/constants.toml
 #
 # Needs only a C++20 compiler where there is no build: CXX (default clang++-22).
 # Exit: 0 printed, 2 usage, unreadable CSV or no compiler.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 if [ "${1:-}" = --help ]; then
-  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  sed -n '2,10s/^# \{0,1\}//p' "$0"
   exit 0
 fi
 csv=$root/test/data/published/measured_training.csv
