@@ -46,7 +46,17 @@ void fillHeader(format::Plan &plan) {
       const auto &regions = plan.classes[input.classIndex].regions;
       if (input.at.index < regions.size()) {
         const format::Region &r = regions[input.at.index];
-        plan.sequence = uint32_t((r.microStride ? r.microStride : r.bytes) / (4 * uint64_t(input.rows)));
+        uint64_t bytes = r.microStride ? r.microStride : r.bytes; // padded: kernels say what they take of it
+        for (const format::Instr &in : plan.classes[input.classIndex].instrs)
+          if (in.op == format::Op::Launch && in.index < plan.kernels.size())
+            for (uint32_t k = 0; k < in.operandCount && k < plan.kernels[in.index].args.size(); ++k) {
+              const auto &operands = plan.classes[input.classIndex].operands;
+              if (uint64_t at = uint64_t(in.firstOperand) + k;
+                  at < operands.size() && operands[at].kind == format::OperandKind::Region &&
+                  operands[at].index == input.at.index)
+                bytes = std::min(bytes, plan.kernels[in.index].args[k].bytes);
+            }
+        plan.sequence = uint32_t(bytes / (4 * uint64_t(input.rows)));
       }
     }
   }

@@ -9,7 +9,8 @@
 //   data      parameters, inputs, metrics, summaries
 //   memory    the unrolled lists: ranges, waits, races, reads of written memory
 //   communication  equal sequences, matched transfers, no cyclic wait
-//   exact     nothing is spare: numbers that follow from others do
+//   exact     nothing is spare: numbers that follow from others do; with
+//             complete (nothing is left out), agree (what is stated twice agrees)
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -55,6 +56,7 @@ struct ClassFacts {
   std::vector<uint32_t> templateOf;  ///< of each instruction
   std::vector<uint32_t> firstAccess; ///< of each instruction, one more at the end
   std::vector<AccessRule> accesses;
+  std::vector<bool> resultRead; ///< of each access that writes: something reads it; derived by *memory*
 };
 
 struct GemmBytes {
@@ -100,6 +102,7 @@ void verifyProgram(Context &cx);
 void verifyData(Context &cx);
 void verifyExact(Context &cx);
 void verifyComplete(Context &cx);
+void verifyAgree(Context &cx);
 void verifyMemory(Context &cx);
 void verifyCommunication(Context &cx);
 

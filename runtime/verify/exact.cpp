@@ -404,6 +404,7 @@ void verifyExact(Context &cx) {
   gemms(cx);
   initialIndices(cx);
   verifyComplete(cx);
+  verifyAgree(cx);
 }
 
 } // namespace hocket::verify

@@ -45,6 +45,7 @@ public:
       return cx.classFinding(cls, num(cuts.size()) + " pieces of memory on " + num(streams) + " streams",
                              "at most " + num(kMaxPieces) + " of them together");
     reset();
+    facts.resultRead.assign(facts.accesses.size(), false);
     pass(c.init);
     for (size_t i = 0; i < writers.size(); ++i)
       initWrote[i] = writers[i].written;
@@ -56,7 +57,7 @@ private:
   Context &cx;
   uint32_t cls;
   const ClassProgram &c;
-  const ClassFacts &facts;
+  ClassFacts &facts;
   const size_t streams;
   uint64_t &budget; ///< pieces that may still be visited, over the whole plan
 
@@ -66,6 +67,7 @@ private:
 
   struct Writer {
     uint32_t clock = 0, instr = 0; ///< clock 0: nobody
+    uint32_t access = 0;           ///< number in ClassFacts::accesses
     uint16_t stream = 0;
     bool written = false;
     int64_t micro = -1; ///< of the last write by a template that runs per micro-batch
@@ -331,6 +333,8 @@ void ClassMemory::access(const Point &p, const ListEntry &e, const AccessRule &r
     Writer &w = writers[i];
     if (w.clock > clock[w.stream])
       race(writes ? "writes" : "reads", p.instr, "write", w.instr, cuts[i]);
+    if (reads && w.clock)
+      facts.resultRead[w.access] = true;
     if (reads && !w.written) {
       cx.instrFinding(
           cls, p.instr,
@@ -354,7 +358,8 @@ void ClassMemory::access(const Point &p, const ListEntry &e, const AccessRule &r
                       "accumulates micro-batch " + num(e.micro) + " after micro-batch " +
                           num(uint64_t(w.micro)),
                       "accumulators fed in micro-batch order");
-    w = {mine, p.instr, stream, true, perMicro[facts.templateOf[p.instr]] ? int64_t(e.micro) : -1};
+    w = {mine,   p.instr, uint32_t(&rule - facts.accesses.data()),
+         stream, true,    perMicro[facts.templateOf[p.instr]] ? int64_t(e.micro) : -1};
   }
 }
 

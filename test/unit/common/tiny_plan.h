@@ -325,6 +325,25 @@ inline ClassProgram tinyStage1(Plan &plan) {
   return b.c;
 }
 
+/// The memory verdict: regions by kind, in the order of their first.
+inline std::vector<MemoryTerm> memoryTerms(const ClassProgram &c) {
+  std::vector<MemoryTerm> terms;
+  uint64_t end = 0;
+  for (const Region &r : c.regions) {
+    std::string name = "kind " + std::to_string(int(r.kind));
+    size_t at = 0;
+    while (at < terms.size() && terms[at].name != name)
+      ++at;
+    if (at == terms.size())
+      terms.push_back({name, 0});
+    terms[at].bytes += r.offset + r.bytes - end;
+    end = r.offset + r.bytes;
+  }
+  if (!terms.empty())
+    terms.back().bytes += c.arenaBytes - end;
+  return terms;
+}
+
 /// The plan told at the top of this file.  Passes the verifier.
 inline Plan tinyPlan() {
   Plan p;
@@ -333,6 +352,7 @@ inline Plan tinyPlan() {
   p.strategy = "pipeline = 2\ntensor = 2\n";
   p.modelHash.fill(1), p.clusterHash.fill(2), p.jobHash.fill(3);
   p.parameters = 4 * 4 * 8;
+  p.strings = {""};
   p.globalBatch = 4, p.sequence = 4, p.vocabulary = 16, p.microBatches = 2;
   p.isa = "x86-64-v3";
   p.predictedStepSeconds = 0.001, p.flopsPerStep = 1e6;
@@ -372,7 +392,7 @@ inline Plan tinyPlan() {
   p.classes.push_back(tinyStage1(p));
   for (uint32_t i = 0; i < 2; ++i) {
     const ClassProgram &c = p.classes[i];
-    p.summaries.push_back({{{"arena", c.arenaBytes}}, 0.001});
+    p.summaries.push_back({memoryTerms(c), 0.001});
     Param param;
     param.name = "h.{l}.w", param.id = "layer.w";
     param.dims = {{'h', 4, 4, {}}, {'f', 4, 8, {1}}};

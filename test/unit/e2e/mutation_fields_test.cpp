@@ -2,10 +2,13 @@
 //
 // One field of a compiled plan gets another value, the checksum is made right
 // again: `hocket-run` ends with exit 1, 2 or 3, never by a signal, never with a
-// run.  What reader and verifier accept (one in 25 that are drawn) is another
-// plan that is sound too, since the plan states the field once: a name for
-// reports, which of two equal products or buffers is meant, a shorter sum, the
-// range of a repeat of one trip.  Such ones are printed and counted.
+// run.  What reader and verifier accept (one in 90 that are drawn) is another
+// plan that is safe too, since the plan states the field once: a name for
+// reports, which of two products of equal extents (of a square matrix or its
+// transpose) or of two buffers of equal size is meant, a sum or a maximum, a
+// copy or sum over one value more or less, the range of a repeat of one trip,
+// the micro-batch of a template that does not look at it, the stride of an
+// axis of one rank.  Such ones are printed and counted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,7 +101,8 @@ TEST(MutatedFields, EndInExitOneTwoOrThree) {
     std::printf(" %s %d", field.c_str(), count);
   std::printf("\n");
   EXPECT_GE(refused, wanted);
-  EXPECT_LE(accepted * 20, refused) << "more than a twentieth of the changes went unnoticed";
+  // Measured: 11 of 511, with HOCKET_MUTATION=full 28 of 2528.
+  EXPECT_LE(accepted * (full ? 80 : 40), refused) << "too many of the changes went unnoticed";
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 //===- exact_test.cpp - One negative test for each rule of the last part ----===//
 //
-// Each edit keeps the plan safe to run, so that nothing but exact.cpp or
-// complete.cpp can find it.
+// Each edit keeps the plan safe to run, so that nothing but exact.cpp,
+// complete.cpp or agree.cpp can find it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ void grow(Plan &p, size_t k, uint64_t bytes) {
   for (size_t i = k + 1; i < c.regions.size(); ++i)
     c.regions[i].offset += bytes;
   c.arenaBytes += bytes;
-  p.summaries[0].memory[0].bytes += bytes;
+  p.summaries[0].memory = memoryTerms(c);
 }
 
 TEST(Exact, Regions) {
@@ -32,7 +32,7 @@ TEST(Exact, Regions) {
   });
   EXPECT_FINDING("the end of its last region", {
     p.classes[0].arenaBytes += 64;
-    p.summaries[0].memory[0].bytes += 64;
+    p.summaries[0].memory = memoryTerms(p.classes[0]);
   });
 }
 
@@ -176,6 +176,119 @@ TEST(Complete, WholeValues) {
   EXPECT_FINDING("moves bytes up to +64 of region 'scratch'; legal: whole values", {
     for (ClassProgram &c : p.classes)
       instr(c, Op::Collective, 1).bytes = 64;
+  });
+}
+
+TEST(Agree, ResultsAreRead) {
+  EXPECT_FINDING("(fill 'zero gradients'): writes what nothing reads", {
+    // At the end of B; the next product overwrites it.
+    ClassProgram &c = p.classes[0];
+    Instr fill = instr(c, Op::Fill, 0);
+    fill.firstOperand = uint32_t(c.operands.size()), fill.bytes = 128;
+    c.operands.push_back(operand(c, Op::Collective, 1, 0));
+    c.instrs.push_back(fill);
+    ++c.templates.back().count;
+  });
+}
+
+TEST(Agree, Cells) {
+  EXPECT_FINDING("operand 0 names a slot of region 'scratch', which has no slots; legal: operands that name",
+                 { operand(p.classes[0], Op::Collective, 1, 0).flags = 2; });
+  EXPECT_FINDING("operand 0 names no micro-batch of region 'tokens', which has 2",
+                 { operand(p.classes[0], Op::Launch, 3, 0).flags = 0; });
+  EXPECT_FINDING("operand 1 names no layer of region 'w', which has 2",
+                 { operand(p.classes[0], Op::Gemm, 0, 1).flags = 0; });
+}
+
+TEST(Agree, Names) {
+  EXPECT_FINDING("legal: 0: records, waits and repeats have no name",
+                 { instr(p.classes[0], Op::Wait).name = 1; });
+  EXPECT_FINDING("legal: at most 1: strings in the order of their first use",
+                 { p.classes[0].instrs[0].name = 2; });
+  EXPECT_FINDING("string 0 is 'x'; legal: empty", { p.strings[0] = "x"; });
+  EXPECT_FINDING("strings; legal: ", { p.strings.push_back("unused"); });
+}
+
+TEST(Agree, Streams) {
+  EXPECT_FINDING("communicator 'tp' on stream 'world' of communicator 'world'; legal: one communicator", {
+    for (ClassProgram &c : p.classes) {
+      for (Instr &i : c.instrs)
+        if (i.stream == tiny::TpStream)
+          i.stream = tiny::WorldStream;
+    }
+  });
+  EXPECT_FINDING("communicator 'world' on a second stream, 'compute'; legal: one stream", {
+    for (ClassProgram &k : p.classes) {
+      uint32_t i = nth(k, Op::Collective);
+      // Behind the wait for the first.
+      Instr second = k.instrs[i];
+      second.stream = tiny::Compute, second.firstOperand += 1;
+      k.operands.insert(k.operands.begin() + second.firstOperand, k.operands[second.firstOperand - 1]);
+      for (Instr &later : k.instrs)
+        if (later.operandCount && later.firstOperand >= second.firstOperand)
+          ++later.firstOperand;
+      k.instrs.insert(k.instrs.begin() + i + 3, second);
+      bool after = false;
+      for (Template &t : k.templates) {
+        t.first += after;
+        if (!after && t.first <= i && i < t.first + t.count)
+          ++t.count, after = true;
+      }
+    }
+  });
+}
+
+TEST(Agree, EventSlots) {
+  EXPECT_FINDING("event 8 without a slot, an earlier record or wait is with one", {
+    ClassProgram &c = p.classes[0];
+    c.firstUse = {8, 9};
+    for (Instr &i : c.instrs)
+      if (i.op == Op::Record && i.index == 8)
+        i.flags = 0;
+  });
+}
+
+TEST(Agree, MemoryVerdict) {
+  EXPECT_FINDING("class 's0': its memory verdict is ", {
+    p.summaries[0].memory[0].bytes += 64;
+    p.summaries[0].memory[1].bytes -= 64;
+  });
+}
+
+TEST(Agree, Inputs) {
+  EXPECT_FINDING("inputs are shared over different axes", {
+    p.axes.push_back({"data", 1, 1});
+    for (ClassProgram &c : p.classes)
+      c.first.push_back(0), c.last.push_back(0);
+    for (Affine &a : p.affines)
+      a.coordinate.push_back(0);
+    p.inputs[1].axes = {2};
+  });
+  EXPECT_FINDING("two inputs in region 'tokens'", {
+    p.inputs.push_back(p.inputs[0]);
+    p.inputs.back().kind = InputKind::Labels;
+  });
+  EXPECT_FINDING("no input goes to region 'labels'", { p.inputs.pop_back(); });
+  EXPECT_FINDING("takes 32 bytes of an input of 24 bytes a micro-batch; legal: all of them",
+                 { p.sequence = 3; });
+}
+
+TEST(Agree, Indices) {
+  EXPECT_FINDING("operand 5 is no first index of a part of a parameter", {
+    // The learning rate becomes an index: 8 bytes.
+    p.kernels[tiny::Update].args[5].bytes = 8;
+    for (ClassProgram &c : p.classes)
+      operand(c, Op::Launch, 2, 5) = ClassBuilder::value(OperandKind::Affine, 0);
+  });
+}
+
+TEST(Agree, Addresses) {
+  EXPECT_FINDING("is a tied copy with a first moment; legal: no address: constant 0",
+                 { p.params[1].owner = false; });
+  EXPECT_FINDING("has a gradient at byte 4 of region 1, where no operand begins", {
+    Param &q = p.params[0];
+    q.dims[1] = {'f', 2, 4, {1}};
+    q.gradient.offset = 4;
   });
 }
 

@@ -213,7 +213,7 @@ TEST(Scale, RangeVisitsAreLimited) {
       r.bytes = 1 << 20, r.offset = c.arenaBytes;
   uint16_t loss = uint16_t(c.regions.size() - 1);
   c.arenaBytes += 1 << 20;
-  p.summaries[0].memory[0].bytes = c.arenaBytes;
+  p.summaries[0].memory = memoryTerms(c);
   ClassBuilder b(p, "");
   b.c = c;
   b.begin("many");
