@@ -21,7 +21,7 @@ tools/setup.sh
 say "build"
 . tools/build.sh
 CONFIGURE_FLAGS=()
-build dev hocket hocket-run
+build dev hocket hocket-run hocket-opt
 PATH=$PWD/build/dev/bin:$PATH
 
 say "text"

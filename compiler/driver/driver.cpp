@@ -153,9 +153,9 @@ bool Compilation::printModule() {
 
 bool Compilation::emit() {
   uint64_t usable = uint64_t(usableBytes(inputs.cluster, inputs.job));
-  MlirDiagnosticBridge bridge(&context, diags,
-                              request.startFrom != Phase::None ? kExitBadInput : kExitInternal);
-  std::optional<format::Plan> plan = emitPlan(*module, inputs, cost, diags);
+  int code = request.startFrom != Phase::None ? kExitBadInput : kExitInternal;
+  MlirDiagnosticBridge bridge(&context, diags, code);
+  std::optional<format::Plan> plan = emitPlan(*module, inputs, cost, diags, code);
   if (!plan)
     return false;
   for (size_t c = 0; c < plan->classes.size(); ++c)

@@ -1,4 +1,5 @@
 #include "compiler/driver/emit_plan.h"
+#include "runtime/verify/verify.h"
 
 #include "compiler/cost/facts.h"
 #include "compiler/emit/plan_from_ir.h"
@@ -86,7 +87,7 @@ std::vector<format::MemoryTerm> memoryTerms(const format::ClassProgram &program)
 }
 
 std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &in, const Cost &cost,
-                                     Diagnostics &diags) {
+                                     Diagnostics &diags, int exitCode) {
   mlir::FailureOr<format::Plan> read = emit::planFromIR(module);
   if (mlir::failed(read))
     return std::nullopt;
@@ -113,10 +114,19 @@ std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &in
   for (const format::ClassProgram &program : plan.classes)
     plan.summaries.push_back({memoryTerms(program), cost.seconds});
 
-  mlir::FailureOr<std::vector<uint8_t>> code = emit::compileKernels(module, plan, plan.isa);
-  if (mlir::failed(code))
+  std::string outside;
+  mlir::FailureOr<std::vector<uint8_t>> code = emit::compileKernels(module, plan, plan.isa, outside);
+  if (mlir::failed(code)) {
+    if (!outside.empty())
+      diags.error(outside, kExitRuntime);
     return std::nullopt;
+  }
   plan.code = std::move(*code);
+  // The plan as it will be written, with the job's own numbers in its header.
+  for (const verify::Finding &finding : verify::verify(plan))
+    diags.error("the plan does not hold: " + finding.str(), exitCode);
+  if (diags.failed())
+    return std::nullopt;
   return plan;
 }
 

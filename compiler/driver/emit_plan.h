@@ -7,9 +7,10 @@
 
 namespace hocket {
 
-/// Program, code, identity and summary as one plan, of a module that hocket-verify-allocate passed.
+/// Program, code, identity and summary as one plan, of a module that hocket-verify-allocate passed;
+/// proved once more as it will be written, a finding being an error of `exitCode`.
 std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &inputs, const Cost &cost,
-                                     Diagnostics &diags);
+                                     Diagnostics &diags, int exitCode);
 
 /// The terms of a class's memory verdict; they add up to its arena.
 std::vector<format::MemoryTerm> memoryTerms(const format::ClassProgram &program);

@@ -31,7 +31,8 @@ static FailureOr<kernels::InitSpec> initSpec(plan::KernelOp kernel) {
   return spec;
 }
 
-FailureOr<std::vector<uint8_t>> compileKernels(ModuleOp module, const format::Plan &plan, StringRef isa) {
+FailureOr<std::vector<uint8_t>> compileKernels(ModuleOp module, const format::Plan &plan, StringRef isa,
+                                               std::string &outside) {
   kernels::loadDialects(*module.getContext());
   OwningOpRef<ModuleOp> code = ModuleOp::create(module.getLoc());
   // The plan's kernels are in the order of the module's.
@@ -56,7 +57,7 @@ FailureOr<std::vector<uint8_t>> compileKernels(ModuleOp module, const format::Pl
   for (const format::Gemm &gemm : plan.gemms)
     if (!gemm.symbol.empty() && seen.insert(gemm.symbol).second && failed(kernels::generateGemm(gemm, *code)))
       return failure();
-  return kernels::compile(*code, isa);
+  return kernels::compile(*code, isa, &outside);
 }
 
 } // namespace hocket::emit

@@ -11,8 +11,8 @@ namespace hocket::emit {
 mlir::FailureOr<format::Plan> planFromIR(mlir::ModuleOp module);
 
 /// Generates and compiles every kernel of the module's plan, under the symbols
-/// that the plan gives them (runtime/format/declaration.h).
+/// that the plan gives them (runtime/format/declaration.h). `outside`: as kernels::compile.
 mlir::FailureOr<std::vector<uint8_t>> compileKernels(mlir::ModuleOp module, const format::Plan &plan,
-                                                     llvm::StringRef isa);
+                                                     llvm::StringRef isa, std::string &outside);
 
 } // namespace hocket::emit

@@ -92,7 +92,15 @@ constexpr StringRef kHarmless[] = {"_name_or_path",
                                    "_attn_implementation_autoset",
                                    "_flash_attn_2_enabled",
                                    "attn_implementation",
-                                   "_attn_implementation"};
+                                   "_attn_implementation",
+                                   "_commit_hash",
+                                   "chunk_size_feed_forward",
+                                   "is_decoder",
+                                   "model_max_length",
+                                   "output_past",
+                                   "padding_side",
+                                   "unsloth_version",
+                                   "use_return_dict"};
 
 /// Keys that, when true, give another architecture.
 constexpr StringRef kMustBeFalse[] = {"add_cross_attention", "is_encoder_decoder",
@@ -355,8 +363,11 @@ private:
     for (const Member &m : root.members) {
       if (is_contained(known, m.key) || is_contained(kHarmless, m.key))
         continue;
-      diags.warning(m.keyLoc, "unknown key '" + m.key + "' in a " + name(c.family) +
-                                  " config.json has no effect" + didYouMean(m.key, known));
+      // It may change the mathematics (a soft cap, another rope, a multiplier): never ignored.
+      diags
+          .error(m.keyLoc, "unknown key '" + m.key + "' in a " + name(c.family) + " config.json" +
+                               didYouMean(m.key, known))
+          .note("a key that changes nothing can be left out");
     }
   }
 

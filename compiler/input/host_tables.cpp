@@ -8,7 +8,7 @@ namespace hocket {
 
 namespace {
 
-constexpr StringRef kIsas[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+constexpr StringRef kIsas[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
 
 constexpr RateName kRates[] = {{"f64", &DeviceKind::rateF64},   {"f32", &DeviceKind::rateF32},
                                {"tf32", &DeviceKind::rateTf32}, {"f16", &DeviceKind::rateF16},

@@ -214,14 +214,18 @@ std::string findLinker() {
   return "";
 }
 
-FailureOr<std::vector<uint8_t>> link(ModuleOp kernels, ArrayRef<char> object) {
+FailureOr<std::vector<uint8_t>> link(ArrayRef<char> object, std::string &outside) {
+  auto fail = [&](const Twine &text) -> LogicalResult {
+    outside = text.str();
+    return failure();
+  };
   std::string linker = findLinker();
   if (linker.empty())
-    return kernels.emitError("ld.lld of LLVM ")
-           << LLVM_VERSION_MAJOR << " was not found (package lld-" << LLVM_VERSION_MAJOR << ")";
+    return fail("ld.lld of LLVM " + Twine(LLVM_VERSION_MAJOR) + " was not found (package lld-" +
+                Twine(LLVM_VERSION_MAJOR) + ")");
   llvm::SmallString<128> folder;
   if (std::error_code ec = llvm::sys::fs::createUniqueDirectory("hocket-kernels", folder))
-    return kernels.emitError("no temporary folder: ") << ec.message();
+    return fail("cannot make a temporary folder for kernels: " + ec.message());
   llvm::scope_exit remove([&] { (void)llvm::sys::fs::remove_directories(folder); });
   std::string input = (folder + "/kernels.o").str(), output = (folder + "/kernels.so").str(),
               log = (folder + "/log").str();
@@ -235,7 +239,7 @@ FailureOr<std::vector<uint8_t>> link(ModuleOp kernels, ArrayRef<char> object) {
       os.clear_error();
     }
     if (ec)
-      return kernels.emitError("cannot write ") << input << ": " << ec.message();
+      return fail("cannot write " + input + ": " + ec.message());
   }
   StringRef args[] = {linker,
                       "-shared",
@@ -257,11 +261,11 @@ FailureOr<std::vector<uint8_t>> link(ModuleOp kernels, ArrayRef<char> object) {
   if (rc != 0) {
     if (auto text = llvm::MemoryBuffer::getFile(log))
       error += (*text)->getBuffer();
-    return kernels.emitError("internal: ld.lld failed: ") << error;
+    return fail("ld.lld failed: " + error);
   }
   auto bytes = llvm::MemoryBuffer::getFile(output);
   if (!bytes)
-    return kernels.emitError("cannot read ") << output << ": " << bytes.getError().message();
+    return fail("cannot read " + output + ": " + bytes.getError().message());
   StringRef text = (*bytes)->getBuffer();
   return std::vector<uint8_t>(text.bytes_begin(), text.bytes_end());
 }
@@ -278,7 +282,7 @@ FailureOr<std::string> compileToText(ModuleOp kernels, StringRef isa) {
   return text;
 }
 
-FailureOr<std::vector<uint8_t>> compile(ModuleOp kernels, StringRef isa) {
+FailureOr<std::vector<uint8_t>> compile(ModuleOp kernels, StringRef isa, std::string *outside) {
   Compiled compiled;
   if (failed(optimize(kernels, isa, compiled)))
     return failure();
@@ -288,7 +292,13 @@ FailureOr<std::vector<uint8_t>> compile(ModuleOp kernels, StringRef isa) {
   if (compiled.machine->addPassesToEmitFile(codegen, os, nullptr, llvm::CodeGenFileType::ObjectFile))
     return kernels.emitError("internal: no object file for ") << isa;
   codegen.run(*compiled.module);
-  return link(kernels, object);
+  std::string reason;
+  FailureOr<std::vector<uint8_t>> linked = link(object, reason);
+  if (failed(linked) && outside)
+    *outside = reason;
+  else if (failed(linked))
+    kernels.emitError(reason);
+  return linked;
 }
 
 } // namespace hocket::kernels

@@ -66,8 +66,10 @@ mlir::LogicalResult generateInit(const InitSpec &spec, mlir::ModuleOp kernels);
 
 /// Lowers to LLVM, optimises for `isa` ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 /// and links. The bytes depend on the module and `isa` alone. Undefined symbols
-/// are libm's and mem*. Errors are emitted on the module.
-mlir::FailureOr<std::vector<uint8_t>> compile(mlir::ModuleOp kernels, llvm::StringRef isa);
+/// are libm's and mem*. Errors are emitted on the module, but those of this
+/// machine (no linker, no room for temporary files) go to `outside` if it is given.
+mlir::FailureOr<std::vector<uint8_t>> compile(mlir::ModuleOp kernels, llvm::StringRef isa,
+                                              std::string *outside = nullptr);
 
 /// The optimised LLVM IR that compile() turns into code, for tests and reading.
 mlir::FailureOr<std::string> compileToText(mlir::ModuleOp kernels, llvm::StringRef isa);

@@ -80,7 +80,7 @@ LogicalResult ClusterOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult DeviceOp::verify() {
-  static constexpr StringRef isas[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  static constexpr StringRef isas[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   if (!llvm::is_contained(isas, getIsa()))
     return emitOpError("isa must be x86-64, x86-64-v2, x86-64-v3 or x86-64-v4, not '") << getIsa() << "'";
   if (getMemory() <= 0)

@@ -5,6 +5,7 @@
 #include "runtime/ranks.h"
 #include "runtime/trace/trace.h"
 #include "runtime/verify/verify.h"
+#include "tools/hocket-run/say.h"
 #include "tools/hocket-run/signals.h"
 #include "tools/hocket-run/training.h"
 
@@ -24,7 +25,7 @@ bool loadPlan(const std::string &path, format::Plan &plan) {
   plan = std::move(*read.plan);
   std::vector<verify::Finding> findings = verify::verify(plan);
   for (const verify::Finding &f : findings)
-    fmt::print(stderr, "{}: error: {}\n", path, f.str());
+    run::say("{}: error: {}\n", path, f.str());
   return findings.empty();
 }
 
@@ -74,15 +75,15 @@ int mainOrThrow(const run::Options &o) {
   if (std::fflush(stdout) != 0)
     throw Error(kExitRunTime, "cannot write the result");
   if (result.signal) {
-    fmt::print(stderr, "hocket-run: stopped by a signal after step {}{}\n", result.steps,
-               o.save.empty() ? "" : "; weights saved in " + o.save);
+    run::say("hocket-run: stopped by a signal after step {}{}\n", result.steps,
+             o.save.empty() ? "" : "; weights saved in " + o.save);
     return 128 + result.signal;
   }
   if (o.countAllocations && !result.counted)
     throw Error(kExitIncompatible, "this build does not count allocations");
   if (o.countAllocations && result.ourAllocations) {
-    fmt::print(stderr, "hocket-run: error: {} allocations by our code in steps after the first\n",
-               result.ourAllocations);
+    run::say("hocket-run: error: {} allocations by our code in steps after the first\n",
+             result.ourAllocations);
     return kExitNo;
   }
   return kExitOk;
@@ -98,13 +99,13 @@ int main(int argc, char **argv) {
     run::catchSignals();
     return mainOrThrow(options);
   } catch (const Error &e) {
-    fmt::print(stderr, "hocket-run: error: {}\n", e.what());
+    run::say("hocket-run: error: {}\n", e.what());
     return e.code();
   } catch (const std::bad_alloc &) {
-    fmt::print(stderr, "hocket-run: error: out of memory\n");
+    run::say("hocket-run: error: out of memory\n");
     return kExitRunTime;
   } catch (const std::exception &e) {
-    fmt::print(stderr, "hocket-run: internal error: {}\n", e.what());
+    run::say("hocket-run: internal error: {}\n", e.what());
     return kExitBug;
   }
 }

@@ -5,6 +5,7 @@
 #include "runtime/exec/session.h"
 #include "runtime/ranks.h"
 #include "tools/hocket-run/memory.h"
+#include "tools/hocket-run/say.h"
 #include "tools/hocket-run/signals.h"
 
 #include <algorithm>
@@ -40,7 +41,7 @@ public:
     if (quiet)
       return;
     clear();
-    fmt::print(stderr, "{}\n", text);
+    say("{}\n", text);
   }
   void stage(const std::string &text) {
     if (live)
@@ -56,20 +57,20 @@ public:
       line(text);
     else if (auto now = Clock::now();
              r.step == 1 || r.step == steps || r.step % every == 0 || now - last >= kSilence) {
-      fmt::print(stderr, "{}\n", text);
+      say("{}\n", text);
       last = now;
     }
   }
 
 private:
   void line(const std::string &text) {
-    fmt::print(stderr, "\r\033[K{}", text);
+    say("\r\033[K{}", text);
     std::fflush(stderr);
     open = true;
   }
   void clear() {
     if (open)
-      fmt::print(stderr, "\r\033[K");
+      say("\r\033[K");
     open = false;
   }
   bool quiet, live, open = false;

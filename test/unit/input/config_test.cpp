@@ -184,8 +184,14 @@ TEST(Config, MissingAndUnknown) {
   EXPECT_NE(errorOf("\"model_type\": \"lama\"").find("did you mean 'llama'?"), std::string::npos);
   EXPECT_NE(errorOf("\"hidden_size\": 1").find("'model_type' is missing"), std::string::npos);
   Diagnostics d;
-  EXPECT_TRUE(readConfig(d.addSource("c", "{" + kLlama + ", \"hiden_act\": \"silu\"}"), false, d));
-  EXPECT_NE(d.str().find("warning: unknown key 'hiden_act' in a llama config.json has no effect; did you "
+  EXPECT_FALSE(readConfig(d.addSource("c", "{" + kLlama + ", \"hiden_act\": \"silu\"}"), false, d));
+  EXPECT_NE(d.str().find("error: unknown key 'hiden_act' in a llama config.json; did you "
                          "mean 'hidden_act'?"),
             std::string::npos);
+  // Of other models on the same family, and of later versions of the class.
+  for (const char *key : {"partial_rotary_factor", "attn_logit_softcapping", "final_logit_softcapping",
+                          "residual_multiplier", "use_qk_norm", "logit_scale"})
+    EXPECT_NE(errorOf(kLlama + ", \"" + key + "\": 0.5").find(std::string("unknown key '") + key + "'"),
+              std::string::npos)
+        << key;
 }

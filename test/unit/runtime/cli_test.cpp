@@ -5,6 +5,8 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -117,6 +119,22 @@ TEST_F(RunTest, TrainsAndReports) {
   nlohmann::json result = nlohmann::json::parse(o.out);
   EXPECT_EQ(result["validation_loss_before"], lines.back()["eval"]);
   EXPECT_LT(result["resident_beside_bytes"].get<int64_t>(), 64 << 20);
+}
+
+// Progress that nobody reads never ends a run.
+TEST_F(RunTest, ABrokenStandardErrorEndsNothing) {
+  for (const char *redirection : {"2>/dev/full", "2>&-", "2>&1 >/dev/null | true"}) {
+    std::filesystem::remove_all(directory + "/saved");
+    std::string command = std::string(HOCKET_RUN) + " " + plan + " --data " + text + " --steps 20 --save " +
+                          directory + "/saved " + (std::strstr(redirection, "|") ? "" : ">/dev/null ") +
+                          redirection;
+    int status = std::system(command.c_str());
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command << ": " << status;
+    // Through a pipe the shell does not wait for the run.
+    for (int i = 0; i < 500 && !std::filesystem::exists(directory + "/saved/model.safetensors"); ++i)
+      usleep(10000);
+    EXPECT_TRUE(std::filesystem::exists(directory + "/saved/model.safetensors")) << command;
+  }
 }
 
 TEST_F(RunTest, DryRun) {
@@ -232,7 +250,7 @@ TEST_F(RunTest, NonFiniteLossEndsTheRun) {
 
 // The first signal ends the step, saves and says where; a second one would end at once.
 TEST_F(RunTest, SignalSavesAndExits) {
-  for (int signal : {SIGINT, SIGTERM}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     std::filesystem::remove_all(directory + "/saved");
     std::filesystem::remove(directory + "/stderr");
     pid_t pid = start(plan + " --data " + text + " --steps 100000000 --save " + directory +
