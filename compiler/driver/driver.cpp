@@ -80,8 +80,12 @@ bool Compilation::chooseMissing() {
       inputs.strategy = choice.closest;
     } else {
       diags.error("no legal strategy for " + inputs.model.name + " on " + Twine(inputs.cluster.ranks()) +
-                  " devices with batch " + Twine(inputs.job.globalBatch) +
-                  ": tensor must divide the heads, pipeline the layers, data the batch");
+                  " devices with batch " + Twine(inputs.job.globalBatch) + ": tensor divides the " +
+                  Twine(inputs.model.kvHeads) + " key/value heads, pipeline is at most the " +
+                  Twine(inputs.model.layers) + " layers, data divides the batch" +
+                  (inputs.microBatch ? ", --micro-batch=" + std::to_string(*inputs.microBatch) +
+                                           " divides what a replica gets"
+                                     : std::string()));
       return false;
     }
   }
@@ -136,6 +140,20 @@ bool Compilation::phases() {
 
 bool Compilation::write(ArrayRef<Output> outputs) {
   const std::string &path = outputs.front().path;
+  auto overwrites = [&](const std::string &output) {
+    for (const std::string &input : diags.filesRead())
+      if (bool same = false; output != "-" && sys::fs::is_regular_file(output) &&
+                             !sys::fs::equivalent(output, input, same) && same) {
+        diags.error("'" + output + "' is an input of this plan; it would be overwritten");
+        return true;
+      }
+    return false;
+  };
+  for (const Output &output : outputs)
+    if (overwrites(output.path))
+      return false;
+  if (request.depfile && !request.depfilePath.empty() && overwrites(request.depfilePath))
+    return false;
   return writeOutputs(outputs, diags) &&
          (!request.depfile || writeDepfile(request.depfilePath.empty() ? path + ".d" : request.depfilePath,
                                            path, diags.filesRead(), diags));

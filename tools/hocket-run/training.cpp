@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <limits>
 #include <unistd.h>
@@ -78,6 +79,13 @@ private:
   Clock::time_point last = Clock::now();
 };
 
+/// Whether two names lead to one file that exists; devices and pipes may be named twice.
+bool sameFile(const std::string &a, const std::string &b) {
+  std::error_code ignored;
+  return !a.empty() && !b.empty() && std::filesystem::is_regular_file(a, ignored) &&
+         std::filesystem::equivalent(a, b, ignored);
+}
+
 /// The optional outputs, opened before any work so that a bad path ends the run early.
 struct Outputs {
   std::unique_ptr<data::LogFile> metrics;
@@ -85,6 +93,22 @@ struct Outputs {
   std::unique_ptr<data::OutputDirectory> save;
 
   Outputs(const Options &o, const format::Plan &plan) {
+    std::string weights = o.save.empty() ? "" : o.save + "/model.safetensors";
+    std::vector<std::pair<const char *, std::string>> outputs = {{"--metrics", o.metrics},
+                                                                 {"--trace", o.trace},
+                                                                 {"--save-gradients", o.saveGradients},
+                                                                 {"--save", weights}};
+    // Weights may be trained further in place: they are read before they are written.
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      auto &[option, path] = outputs[i];
+      for (const std::string &input : {o.plan, o.data})
+        if (sameFile(path, input))
+          throw Error(kExitBadInput,
+                      fmt::format("{} would overwrite {}, which this run reads", option, input));
+      for (size_t k = 0; k < i; ++k)
+        if (!path.empty() && path == outputs[k].second)
+          throw Error(kExitBadInput, fmt::format("{} and {} are both {}", outputs[k].first, option, path));
+    }
     if (!o.metrics.empty())
       metrics = std::make_unique<data::LogFile>(o.metrics);
     if (!o.trace.empty())

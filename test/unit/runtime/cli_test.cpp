@@ -202,6 +202,17 @@ TEST_F(RunTest, BadInput) {
   EXPECT_EQ(
       run(plan + " --data " + text + " --steps 1 --save " + directory + "/old/ --init " + directory).code, 2);
   EXPECT_TRUE(std::filesystem::exists(directory + "/old"));
+  // No output replaces an input, no two outputs are one file.
+  std::string before = contents(text);
+  o = run(plan + " --data " + text + " --steps 1 --metrics " + text);
+  EXPECT_EQ(o.code, 2);
+  EXPECT_EQ(o.err, "hocket-run: error: --metrics would overwrite " + text + ", which this run reads\n");
+  EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --trace " + plan).code, 2);
+  EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --metrics " + directory + "/same --trace " +
+                directory + "/same")
+                .code,
+            2);
+  EXPECT_EQ(contents(text), before);
   // A folder where a file should go is found before any work.
   for (const char *option : {"--metrics ", "--trace ", "--save-gradients "}) {
     o = run(plan + " --data " + text + " --steps 1 " + option + directory);
