@@ -47,7 +47,7 @@ private:
   LogicalResult emitGemm(sched::GemmOp op);
   LogicalResult emitCollective(sched::CollectiveOp op);
   LogicalResult emitRepeat(sched::RepeatOp op);
-  void emitCopies(Operation *before);
+  LogicalResult emitCopies(Operation *before);
   FailureOr<format::Operand> operand(Value value, Operation *user);
   format::Operand scratch(uint64_t offset) const {
     format::Operand at;
@@ -116,9 +116,11 @@ FailureOr<format::Operand> TaskTemplate::operand(Value value, Operation *user) {
   return build.at(*build.layout.find(spot.home), spot.slice, slotPosition(spot.home.getValue()));
 }
 
-void TaskTemplate::emitCopies(Operation *before) {
+LogicalResult TaskTemplate::emitCopies(Operation *before) {
   for (const Copy &copy : placement.copiesBefore(before)) {
     FailureOr<format::Operand> from = operand(copy.from, before);
+    if (failed(from))
+      return failure();
     const Spot &to = copy.to;
     format::Operand target =
         to.home ? build.at(*build.layout.find(to.home), to.slice, slotPosition(to.home.getValue()))
@@ -130,6 +132,7 @@ void TaskTemplate::emitCopies(Operation *before) {
     instr.name = tables.string("copy");
     build.add(instr, {*from, target});
   }
+  return success();
 }
 
 LogicalResult TaskTemplate::emitLaunch(sched::LaunchOp op) {
@@ -188,12 +191,20 @@ LogicalResult TaskTemplate::emitCollective(sched::CollectiveOp op) {
   FailureOr<format::DType> dtype = dtypeOf(op.getInputs().front().getType(), op);
   if (failed(comm) || failed(dtype))
     return failure();
-  FailureOr<format::Operand> first = operand(op.getResults().front(), op),
-                             last = operand(op.getResults().back(), op);
-  if (failed(first) || failed(last))
+  FailureOr<format::Operand> first = operand(op.getResults().front(), op);
+  if (failed(first))
     return failure();
-  if (first->index != last->index || first->flags != last->flags || last->offset < first->offset)
-    return op.emitOpError("has operands that do not lie next to each other");
+  // One message: each begins where the one before ends, aligned; whatever lay between would be summed too.
+  int64_t end = first->offset;
+  for (Value result : op.getResults()) {
+    FailureOr<format::Operand> at = operand(result, op);
+    if (failed(at))
+      return failure();
+    if (at->index != first->index || at->flags != first->flags || at->offset < end ||
+        at->offset > int64_t(llvm::alignTo(uint64_t(end), 64)))
+      return op.emitOpError("has operands that do not lie next to each other");
+    end = at->offset + int64_t(bytesOf(result.getType()));
+  }
   format::Instr instr;
   instr.op = format::Op::Collective;
   instr.stream = build.stream(op.getStream());
@@ -205,7 +216,7 @@ LogicalResult TaskTemplate::emitCollective(sched::CollectiveOp op) {
   else
     return op.emitOpError("kind \"") << op.getKind() << "\" is neither all_reduce_sum nor all_reduce_max";
   instr.flags = uint16_t(*dtype);
-  instr.bytes = uint64_t(last->offset - first->offset) + bytesOf(op.getResults().back().getType());
+  instr.bytes = uint64_t(end - first->offset);
   instr.name = nameOf(op, ("all_reduce " + op.getComm()).str());
   build.add(instr, {*first});
   return success();
@@ -227,7 +238,8 @@ LogicalResult TaskTemplate::emitRepeat(sched::RepeatOp op) {
 }
 
 LogicalResult TaskTemplate::emit(Operation &op) {
-  emitCopies(&op);
+  if (failed(emitCopies(&op)))
+    return failure();
   if (auto launch = dyn_cast<sched::LaunchOp>(op))
     return emitLaunch(launch);
   if (auto gemm = dyn_cast<sched::GemmOp>(op))

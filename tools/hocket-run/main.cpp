@@ -76,7 +76,7 @@ int mainOrThrow(const run::Options &o) {
     throw Error(kExitRunTime, "cannot write the result");
   if (result.signal) {
     run::say("hocket-run: stopped by a signal after step {}{}\n", result.steps,
-             o.save.empty() ? "" : "; weights saved in " + o.save);
+             result.saved ? "; weights saved in " + o.save : "");
     return 128 + result.signal;
   }
   if (o.countAllocations && !result.counted)

@@ -48,7 +48,7 @@ void print(const format::Plan &plan, const Options &o, const Result &r) {
   if (r.steps > 1 && r.counted)
     fmt::print("allocation {} by our code in steps after the first · {} inside oneDNN\n", r.ourAllocations,
                r.libraryAllocations);
-  if (!o.save.empty())
+  if (r.saved)
     fmt::print("saved      {}/model.safetensors\n", o.save);
 }
 

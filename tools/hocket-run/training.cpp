@@ -101,6 +101,8 @@ struct Outputs {
     // Weights may be trained further in place: they are read before they are written.
     for (size_t i = 0; i < outputs.size(); ++i) {
       auto &[option, path] = outputs[i];
+      if (path == "-")
+        throw Error(kExitBadInput, fmt::format("{} writes a file; '-' is not one", option));
       for (const std::string &input : {o.plan, o.data})
         if (sameFile(path, input))
           throw Error(kExitBadInput,
@@ -241,9 +243,11 @@ Result train(format::Plan plan, const Options &o) {
     if (o.steps)
       outputs.evaluation(result.steps, result.validationAfter);
   }
-  if (!o.save.empty()) {
+  // Stopped before the first step: what stands there may be better than initial weights.
+  if (!o.save.empty() && (result.steps || !stopRequested())) {
     session.save(o.save);
     outputs.save->keep();
+    result.saved = true;
   }
   measureMemory(session, text, result); // after the last thing that takes memory
   outputs.commit();

@@ -15,6 +15,7 @@ struct Result {
   int64_t residentBeside = 0;                          ///< peak resident minus resident arenas and the data
   bool counted = false;                                ///< whether allocations were counted
   uint64_t ourAllocations = 0, libraryAllocations = 0; ///< in all steps but the first
+  bool saved = false;                                  ///< weights were written to --save
   int signal = 0;
 };
 

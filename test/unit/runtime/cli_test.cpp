@@ -213,6 +213,7 @@ TEST_F(RunTest, BadInput) {
                 .code,
             2);
   EXPECT_EQ(contents(text), before);
+  EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --metrics -").code, 2);
   // A folder where a file should go is found before any work.
   for (const char *option : {"--metrics ", "--trace ", "--save-gradients "}) {
     o = run(plan + " --data " + text + " --steps 1 " + option + directory);
