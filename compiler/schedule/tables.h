@@ -1,7 +1,8 @@
 //===- tables.h - Who goes when: the order tables of a pipeline -------------===//
 //
-// Takes a schedule's name, stages and micro-batches; gives each stage's list of
-// (task, micro-batch).  Plain C++: no MLIR.
+// Takes the name of a schedule that is executed, stages and micro-batches; gives
+// each stage's list of (task, micro-batch), which is that of compiler/pipeline in
+// the tasks of phase place.  Plain C++: no MLIR.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
