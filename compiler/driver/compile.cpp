@@ -46,7 +46,7 @@ std::optional<format::Plan> compileModule(mlir::ModuleOp module, const PlanInput
   if (!runPhases(module, Phase::Differentiate, Phase::Allocate, inputs, diags, kExitInternal))
     return std::nullopt;
   MlirDiagnosticBridge bridge(module.getContext(), diags, kExitInternal);
-  return emitPlan(module, inputs, cost, diags, kExitInternal);
+  return emitPlan(module, inputs, cost, diags);
 }
 
 } // namespace hocket

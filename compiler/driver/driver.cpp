@@ -173,8 +173,8 @@ bool Compilation::emit() {
   uint64_t usable = uint64_t(usableBytes(inputs.cluster, inputs.job));
   int code = request.startFrom != Phase::None ? kExitBadInput : kExitInternal;
   MlirDiagnosticBridge bridge(&context, diags, code);
-  std::optional<format::Plan> plan = emitPlan(*module, inputs, cost, diags, code);
-  if (!plan)
+  std::optional<format::Plan> plan = emitPlan(*module, inputs, cost, diags);
+  if (!plan || !provePlan(*plan, diags, code))
     return false;
   for (size_t c = 0; c < plan->classes.size(); ++c)
     if (plan->classes[c].arenaBytes > usable) {
@@ -206,7 +206,10 @@ bool Compilation::emit() {
 std::optional<format::Plan> Compilation::plan() {
   if (!readInputs(request, diags, inputs) || !chooseMissing() || !import())
     return std::nullopt;
-  return compileModule(*module, inputs, cost, diags);
+  std::optional<format::Plan> plan = compileModule(*module, inputs, cost, diags);
+  if (plan && !provePlan(*plan, diags, kExitInternal))
+    return std::nullopt;
+  return plan;
 }
 
 int Compilation::run() {

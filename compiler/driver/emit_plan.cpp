@@ -86,8 +86,15 @@ std::vector<format::MemoryTerm> memoryTerms(const format::ClassProgram &program)
   return terms;
 }
 
+bool provePlan(const format::Plan &plan, Diagnostics &diags, int exitCode) {
+  std::vector<verify::Finding> findings = verify::verify(plan);
+  for (const verify::Finding &finding : findings)
+    diags.error("the plan does not hold: " + finding.str(), exitCode);
+  return findings.empty();
+}
+
 std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &in, const Cost &cost,
-                                     Diagnostics &diags, int exitCode) {
+                                     Diagnostics &diags) {
   mlir::FailureOr<format::Plan> read = emit::planFromIR(module);
   if (mlir::failed(read))
     return std::nullopt;
@@ -122,11 +129,6 @@ std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &in
     return std::nullopt;
   }
   plan.code = std::move(*code);
-  // The plan as it will be written, with the job's own numbers in its header.
-  for (const verify::Finding &finding : verify::verify(plan))
-    diags.error("the plan does not hold: " + finding.str(), exitCode);
-  if (diags.failed())
-    return std::nullopt;
   return plan;
 }
 

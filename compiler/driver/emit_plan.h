@@ -7,10 +7,13 @@
 
 namespace hocket {
 
-/// Program, code, identity and summary as one plan, of a module that hocket-verify-allocate passed;
-/// proved once more as it will be written, a finding being an error of `exitCode`.
+/// Program, code, identity and summary as one plan, of a module that hocket-verify-allocate passed.
 std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &inputs, const Cost &cost,
-                                     Diagnostics &diags, int exitCode);
+                                     Diagnostics &diags);
+
+/// The runtime's proof of a plan as it will be written, with the job's own numbers in its header; a
+/// finding is an error of `exitCode`.
+bool provePlan(const format::Plan &plan, Diagnostics &diags, int exitCode);
 
 /// The terms of a class's memory verdict; they add up to its arena.
 std::vector<format::MemoryTerm> memoryTerms(const format::ClassProgram &program);

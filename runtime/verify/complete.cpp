@@ -26,8 +26,8 @@ void layers(Context &cx, uint32_t cls, const ClassProgram &c) {
   for (uint32_t i = 0; i < c.instrs.size(); ++i) {
     const Instr &in = c.instrs[i];
     if (in.op == Op::Repeat) {
-      int64_t last = int64_t(in.to) - in.step;
-      auto [low, high] = std::minmax(int64_t(in.from), last);
+      int64_t first = in.from, last = int64_t(in.to) - in.step;
+      int64_t low = std::min(first, last), high = std::max(first, last);
       if (!stacks.empty() &&
           (low != 0 || std::abs(in.step) != 1 || in.from == in.to || !stacks.count(high + 1)))
         cx.instrFinding(

@@ -61,7 +61,7 @@ void check(const Sharded &c) {
     std::string text = diags.str();
     EXPECT_NE(text.find(it->second), std::string::npos) << text;
     EXPECT_NE(text.find(c.name + ".mlir:"), std::string::npos) << text;
-    EXPECT_EQ(diags.exitCode(), kExitNo) << text;
+    EXPECT_EQ(diags.exitCode(), kExitBadInput) << text;
     return;
   }
   Trained found = run(program, c.letter, c.size);
@@ -129,7 +129,7 @@ TEST(Undivided, IsRefusedAtItsPlace) {
     std::string text = diags.str();
     EXPECT_NE(text.find(c.says), std::string::npos) << text;
     EXPECT_NE(text.find(c.name + ".mlir:"), std::string::npos) << text;
-    EXPECT_EQ(diags.exitCode(), kExitNo) << text;
+    EXPECT_EQ(diags.exitCode(), kExitBadInput) << text;
   }
 }
 

@@ -101,8 +101,9 @@ TEST(Search, EqualsExhaustiveEnumeration) {
     if (!best) {
       ++infeasible;
       ASSERT_EQ(a.closest.has_value(), closest.has_value());
-      if (closest)
+      if (closest) {
         EXPECT_EQ(a.closest->evaluation.bytes, closest->evaluation.bytes);
+      }
       EXPECT_EQ(a.certificate.evaluated, all);
       continue;
     }
