@@ -3,11 +3,11 @@
 
 usage: test/run.py [--fuzz-seconds N] [--only SUITE]... BUILD...
 
-Suites: lint, unit, lit, reference, docs, e2e, quickstart, fuzz, bytes. What does not depend on the compiler
+Suites: lint, unit, lit, reference, docs, quickstart, fuzz, bytes. What does not depend on the compiler
 (lint, reference, docs) runs with the first build only; quickstart, the user's first command, with build/dev;
 fuzz where a build has the targets; bytes compares the plans of two builds.
 
-A script of tests (tools/lint.sh, test/e2e/*, ...) takes the build folder as its argument, ends with the line
+A script of tests (tools/lint.sh, test/docs/commands.py) takes the build folder as its argument, ends with the line
 `N passed, N failed`, and exits 0 only if none failed. No such line, no tests at all, a crash or a
 skipped test count as a failure. Exit: 0, 1 when something failed, 2 usage.
 """
@@ -112,27 +112,15 @@ def lit(build):
     return Result(passed, failed)
 
 
-def e2e_scripts():
-    """The executables in test/e2e/; its .test files are lit's."""
-    paths = sorted(glob.glob(os.path.join(SOURCE, "test", "e2e", "*")))
-    return [p for p in paths if os.path.isfile(p) and os.access(p, os.X_OK)]
-
-
-def e2e(build):
-    total = Result(0, 0)
-    for path in e2e_scripts():
-        r = script([path, build])
-        print(f"{os.path.basename(path)}: {r.passed} passed, {r.failed} failed", flush=True)
-        total = Result(total.passed + r.passed, total.failed + r.failed)
-    return total
-
-
 def quickstart():
     """The user's first command, from a built tree: it learns and leaves its files."""
+    began = time.monotonic()
     code, output = run(["tools/quickstart.sh"])
+    seconds = time.monotonic() - began
     loss = re.search(r"^loss +([\d.]+) -> ([\d.]+)", output, re.M)
     checks = {
         f"exit code {code}": code == 0,
+        f"under a minute, not {seconds:.0f} s": seconds < 60,
         "the loss falls by more than 1": loss is not None and float(loss[1]) - float(loss[2]) > 1,
         "strategy, memory verdict and step time are printed": all(
             re.search(p, output, re.M) for p in (r"^strategy .*data 2 x tensor 2", r"^memory .*fits", r"measured.*predicted")),
@@ -202,8 +190,6 @@ def main():
         suites.append(("lit", f"lit {label}", lambda b=b: lit(b)))
         if b == first:
             suites.append(("docs", f"docs {label}", lambda b=b: script(["test/docs/commands.py", b])))
-        if any(os.path.isfile(p) and os.access(p, os.X_OK) for p in glob.glob(os.path.join(SOURCE, "test", "e2e", "*"))):
-            suites.append(("e2e", f"e2e {label}", lambda b=b: e2e(b)))
         if b == os.path.join(SOURCE, "build", "dev"):
             suites.append(("quickstart", "quickstart", quickstart))
         if o.fuzz_seconds and glob.glob(os.path.join(b, "fuzz", "*_fuzz")):
