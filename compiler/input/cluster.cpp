@@ -195,7 +195,7 @@ private:
       if (const LibraryDevice *d = known ? known->device(name) : nullptr) {
         pool.device = d->device;
         pool.device.loc = use;
-        pool.libraryDevice = true;
+        pool.deviceFromLibrary = true;
       } else if (diags.errors() == before) {
         unknown(use, "device", name, devices, known ? known->deviceNames() : std::vector<std::string>());
       }

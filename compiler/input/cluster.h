@@ -81,9 +81,9 @@ struct HostNic {
 struct HostType {
   std::string name;
   Loc loc;
-  bool library = false; ///< the library says it, not the file
+  bool fromLibrary = false; ///< the library says it, not the file
   DeviceKind device;
-  bool libraryDevice = false;
+  bool deviceFromLibrary = false;
   int64_t devicesPerHost = 1;
   int64_t hostMemory = 0; ///< bytes; 0: not given
   HostLink link;

@@ -147,7 +147,7 @@ private:
       // A network's rate is a host's, an NVLink switch's a device's.
       level.deviceRate = nvswitch ? *said.rate : *said.rate / devices;
       level.rate = nvswitch ? *said.rate * devices : *said.rate;
-      if (nvswitch && (pool.library || pool.libraryDevice))
+      if (nvswitch && (pool.fromLibrary || pool.deviceFromLibrary))
         perDirection(said.rateLoc, said.rateAsWritten, *said.rate, pool.device.linkRate, pool.device.name,
                      diags);
     } else if (level.rate == 0) {
@@ -184,7 +184,7 @@ private:
                   "levels stand from the inside out: kind \"nvswitch\" comes before \"" + last[p] + "\"");
       return false;
     }
-    if (pool.library && joined[p] * said.joins[p] > pool.islandHosts) {
+    if (pool.fromLibrary && joined[p] * said.joins[p] > pool.islandHosts) {
       if (pool.islandHosts > 1)
         diags.error(said.joinsLoc, "the library says that one NVLink switch joins at most " +
                                        Twine(pool.islandHosts) + " hosts of " + pool.name + "; this joins " +
@@ -267,7 +267,7 @@ private:
                   Twine(forcedHosts) + " hosts do not fill the inner fabric, which joins " + Twine(inner));
       return false;
     }
-    if (last[0] == "nvswitch" && cluster.library && forcedHosts > cluster.islandHosts) {
+    if (last[0] == "nvswitch" && cluster.fromLibrary && forcedHosts > cluster.islandHosts) {
       diags.error(forcedLoc, "one NVLink switch joins at most " + Twine(cluster.islandHosts) + " hosts of " +
                                  cluster.name);
       return false;

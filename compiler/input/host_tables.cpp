@@ -191,14 +191,14 @@ void completeHost(HostType &host, Diagnostics &diags, std::vector<Assumed> *assu
     link.rate = d.memoryRate;
     link.latency = 0;
   } else if (link.rate > 0) {
-    if (host.libraryDevice)
+    if (host.deviceFromLibrary)
       perDirection(link.rateLoc, unquoted(diags.spelling(link.rateLoc)), link.rate, known, d.name, diags);
   } else if (link.kind != "memory" && !link.rateLoc.valid()) {
     if (known > 0) {
       link.rate = known;
       fromLibrary("rate of the links in " + host.name, rateText(known),
-                  host.libraryDevice || host.library ? "library: " + Twine(d.name)
-                                                     : "device " + Twine(d.name));
+                  host.deviceFromLibrary || host.fromLibrary ? "library: " + Twine(d.name)
+                                                             : "device " + Twine(d.name));
     } else if (own) {
       diags.error(link.loc, "device '" + d.name + "' has no links of its own to join by '" + link.kind +
                                 "'; write kind = \"pcie\", or give 'rate'");
@@ -206,7 +206,7 @@ void completeHost(HostType &host, Diagnostics &diags, std::vector<Assumed> *assu
       diags.error(link.loc, "the rate of 'link' is unknown: give it 'rate', or the device a 'host_link'");
     }
   }
-  if (!d.gpu && d.memory == 0 && host.libraryDevice) {
+  if (!d.gpu && d.memory == 0 && host.deviceFromLibrary) {
     if (host.hostMemory == 0) {
       diags.error(host.loc, "'memory' is missing in [host." + host.name + "]: device '" + d.name +
                                 "' has none of its own");
@@ -220,7 +220,7 @@ void completeHost(HostType &host, Diagnostics &diags, std::vector<Assumed> *assu
 
 void addHostLevels(Pool &pool, std::vector<Assumed> &assumed) {
   const HostLink &link = pool.link;
-  if (pool.library) {
+  if (pool.fromLibrary) {
     assumed.push_back({"rate of the links in " + pool.name, rateText(link.rate), "library"});
     if (pool.nic.count)
       assumed.push_back({"rate of the NICs of " + pool.name,
@@ -235,7 +235,7 @@ void addHostLevels(Pool &pool, std::vector<Assumed> &assumed) {
   level.latency = pool.devicesPerHost == 1 && link.latency < 0
                       ? 0
                       : latencyOr(link.latency, link.kind, "latency of the links in " + pool.name,
-                                  pool.library && link.latency >= 0, assumed);
+                                  pool.fromLibrary && link.latency >= 0, assumed);
   int64_t perRoot = link.devicesPerRoot;
   if (perRoot > 1 && perRoot < pool.devicesPerHost) {
     // Devices under one root reach each other at the full rate and share its uplink.
@@ -266,7 +266,7 @@ IslandLevel fabricLevel(const Pool &pool, StringRef kind, const std::string &nam
   double given = latency.value_or(nvswitch ? pool.link.latency : pool.nic.latency);
   level.latency = latency ? *latency
                           : latencyOr(given, kind, "latency of fabric '" + name + "' for " + pool.label,
-                                      pool.library && given >= 0, assumed);
+                                      pool.fromLibrary && given >= 0, assumed);
   return level;
 }
 

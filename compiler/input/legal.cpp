@@ -10,19 +10,26 @@ using namespace llvm;
 
 namespace hocket {
 
-std::string nearestDivisors(int64_t n, int64_t k) {
-  int64_t below = 0, above = 0;
-  auto consider = [&](int64_t d) {
-    if (d <= k)
-      below = std::max(below, d);
-    else if (above == 0 || d < above)
-      above = d;
-  };
+std::vector<int64_t> divisors(int64_t n) {
+  std::vector<int64_t> low, high;
   for (int64_t d = 1; d * d <= n; ++d)
     if (n % d == 0) {
-      consider(d);
-      consider(n / d);
+      low.push_back(d);
+      if (d * d != n)
+        high.push_back(n / d);
     }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+std::string nearestDivisors(int64_t n, int64_t k) {
+  int64_t below = 0, above = 0;
+  for (int64_t d : divisors(n)) {
+    if (d <= k)
+      below = d;
+    else if (above == 0)
+      above = d;
+  }
   std::string out = std::to_string(below);
   return above ? out + " or " + std::to_string(above) : out;
 }

@@ -15,6 +15,9 @@ bool checkJob(const ModelConfig &model, const Cluster &cluster, const Job &job, 
 bool checkLegal(const ModelConfig &model, const Cluster &cluster, const Job &job, const Strategy &strategy,
                 Diagnostics &diags);
 
+/// The divisors of n >= 1, ascending.
+std::vector<int64_t> divisors(int64_t n);
+
 /// The divisors of n next below and above k, as text: "4 or 8".
 std::string nearestDivisors(int64_t n, int64_t k);
 

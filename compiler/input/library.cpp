@@ -56,7 +56,7 @@ private:
     LibraryHost h;
     h.host.name = m.key;
     h.host.loc = m.keyLoc;
-    h.host.library = h.host.libraryDevice = true;
+    h.host.fromLibrary = h.host.deviceFromLibrary = true;
     std::optional<std::string> device = r.string("device");
     if (!device && !r.find("device"))
       r.missing("device");

@@ -1,4 +1,5 @@
 #include "compiler/planner/space.h"
+#include "compiler/input/legal.h"
 
 #include <algorithm>
 
@@ -8,35 +9,11 @@ using namespace cost;
 
 namespace {
 
-std::vector<int64_t> divisors(int64_t n) {
-  std::vector<int64_t> low, high;
-  for (int64_t d = 1; d * d <= n; ++d)
-    if (n % d == 0) {
-      low.push_back(d);
-      if (d != n / d)
-        high.push_back(n / d);
-    }
-  low.insert(low.end(), high.rbegin(), high.rend());
-  return low;
-}
-
-/// The divisors of n next below and above k: "4 or 8".
-std::string nearest(int64_t n, int64_t k) {
-  int64_t below = 1, above = 0;
-  for (int64_t d : divisors(n)) {
-    if (d <= k)
-      below = d;
-    else if (!above)
-      above = d;
-  }
-  return std::to_string(below) + (above ? " or " + std::to_string(above) : "");
-}
-
 std::string divides(const char *what, int64_t n, const char *axis, int64_t k) {
   if (k > 0 && n % k == 0)
     return "";
   return std::to_string(n) + " " + what + " are not divisible by " + axis + "=" + std::to_string(k) +
-         "; nearest legal: " + nearest(n, k);
+         "; nearest legal: " + nearestDivisors(n, k);
 }
 
 /// `listed` where the user or the target gave values, else all of `legal`.

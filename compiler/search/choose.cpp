@@ -8,18 +8,6 @@ double hocket::usableBytes(const Cluster &cluster, const Job &job) {
 
 namespace {
 
-std::vector<int64_t> divisors(int64_t n) {
-  std::vector<int64_t> low, high;
-  for (int64_t d = 1; d * d <= n; ++d)
-    if (n % d == 0) {
-      low.push_back(d);
-      if (d * d != n)
-        high.push_back(n / d);
-    }
-  low.insert(low.end(), high.rbegin(), high.rend());
-  return low;
-}
-
 class Chooser {
 public:
   Chooser(const ModelConfig &model, const Cluster &cluster, const Job &job)

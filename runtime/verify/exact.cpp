@@ -249,19 +249,10 @@ void kernels(Context &cx) {
   }
 }
 
-/// A generated product's name begins with its type, form and shape.
 void gemms(Context &cx) {
-  for (size_t i = 0; i < cx.plan.gemms.size(); ++i) {
-    const Gemm &g = cx.plan.gemms[i];
-    if (!g.symbol.empty())
+  for (size_t i = 0; i < cx.plan.gemms.size(); ++i)
+    if (const Gemm &g = cx.plan.gemms[i]; !g.symbol.empty())
       declaration(cx, "gemm " + num(i), g);
-    std::string name = "gemm_" + std::string(nameOf(g.dtype)) + "_" + (g.transposeA ? "t" : "n") +
-                       (g.transposeB ? "t" : "n") + (g.accumulate ? "_add_" : "_") + num(uint64_t(g.m)) +
-                       "x" + num(uint64_t(g.n)) + "x" + num(uint64_t(g.k)) + "_";
-    if (g.symbol.starts_with("gemm_") && !g.symbol.starts_with(name))
-      cx.plainFinding("gemm " + num(i) + " is named " + quote(g.symbol),
-                      "a name that begins with " + quote(name));
-  }
 }
 
 /// An initial value is drawn by its index in the whole tensor: the first index of a rank's part follows

@@ -116,8 +116,6 @@ TEST(Exact, Declarations) {
   });
   EXPECT_FINDING("has arguments of 160 bytes and moves 1; legal: equal numbers",
                  { p.kernels[0].memoryBytes = 1; });
-  EXPECT_FINDING("legal: a name that begins with 'gemm_f32_nn_8x4x4_'",
-                 { p.gemms[0].symbol = declaredSymbol("gemm_f32_tn_8x4x4_0", p.gemms[0]); });
 }
 
 TEST(Exact, InitialIndices) {
