@@ -1,4 +1,5 @@
 #include "compiler/partition/Passes.h"
+#include "compiler/partition/record.h"
 #include "dialects/model/Model.h"
 #include "dialects/model/Param.h"
 
@@ -16,6 +17,7 @@ struct Partition {
 
   LogicalResult readMesh(ModuleOp module);
   FailureOr<Type> local(Operation *at, Type type) const;
+  LogicalResult record(Operation *op);
   LogicalResult addOffset(Operation *op);
   LogicalResult convert(Operation *op);
   LogicalResult run(ModuleOp module);
@@ -62,40 +64,21 @@ FailureOr<Type> Partition::local(Operation *at, Type type) const {
   return Type(RankedTensorType::get(shape, tensor.getElementType()));
 }
 
-/// The letter whose global index `op` needs, and the type that shards it.
-static std::pair<char, RankedTensorType> indexed(Operation *op) {
-  if (!isa<model::IotaOp, model::GatherOp, model::ScatterAddOp>(op))
-    return {0, {}};
-  model::Dims dims = cast<model::LetterOp>(op).getLetters();
-  auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (isa<model::IotaOp>(op))
-    return {dims.results[0][0], result};
-  bool gather = isa<model::GatherOp>(op);
-  std::string table = gather ? dims.operands[0] : dims.results[0];
-  std::string rest = dims.operands[1] + (gather ? dims.results[0] : dims.operands[0]);
-  std::string letter = model::minus(table, rest);
-  return {letter.empty() ? 0 : letter[0],
-          gather ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : result};
-}
-
 /// Gives `op` (types still global) the offset of its shard.
 LogicalResult Partition::addOffset(Operation *op) {
-  auto [letter, type] = indexed(op);
-  if (!letter || !type)
+  std::optional<unsigned> d = indexedDimension(op);
+  if (!d)
     return success();
-  auto sharding = dyn_cast_if_present<par::ShardingAttr>(type.getEncoding());
-  if (!sharding)
+  auto type = dyn_cast<RankedTensorType>(isa<model::GatherOp>(op) ? op->getOperand(0).getType()
+                                                                  : op->getResult(0).getType());
+  auto sharding = type ? dyn_cast_if_present<par::ShardingAttr>(type.getEncoding()) : par::ShardingAttr();
+  if (!sharding || *d >= sharding.getDims().size() || sharding.getDims()[*d].empty())
     return success();
-  model::Dims dims = cast<model::LetterOp>(op).getLetters();
-  std::string letters = isa<model::GatherOp>(op) ? dims.operands[0] : dims.results[0];
-  size_t d = letters.find(letter);
-  if (d >= sharding.getDims().size() || sharding.getDims()[d].empty())
-    return success();
-  ArrayAttr axes = sharding.getDims()[d];
-  int64_t extent = type.getDimSize(d);
+  ArrayAttr axes = sharding.getDims()[*d];
+  int64_t extent = type.getDimSize(*d);
   for (StringAttr axis : axes.getAsRange<StringAttr>()) {
     if (llvm::is_contained(timeAxes, axis.getValue()))
-      return op->emitOpError("needs the index of '") << letter << "', which is sharded over time";
+      return op->emitOpError("needs the index of dimension ") << *d << ", which is sharded over time";
     auto size = sizes.find(axis.str());
     if (size == sizes.end())
       return op->emitOpError("names unknown axis \"") << axis.getValue() << "\"";
@@ -107,6 +90,14 @@ LogicalResult Partition::addOffset(Operation *op) {
   OpBuilder b(op);
   Value offset = par::CoordOp::create(b, op->getLoc(), b.getIndexType(), axes, extent);
   op->insertOperands(tensors, offset);
+  return success();
+}
+
+LogicalResult Partition::record(Operation *op) {
+  if (auto fn = dyn_cast<func::FuncOp>(op); fn && !fn.isExternal()) {
+    fn->setAttr(kGlobal, TypeAttr::get(fn.getFunctionType()));
+    fn->setAttr(kCollectives, countCollectives(fn));
+  }
   return success();
 }
 
@@ -157,8 +148,9 @@ LogicalResult Partition::run(ModuleOp module) {
                        })
                        .wasInterrupted());
   };
-  // Offsets first: they read global types.
-  return success(succeeded(each(&Partition::addOffset)) && succeeded(each(&Partition::convert)));
+  // The record and the offsets read global types.
+  return success(succeeded(each(&Partition::record)) && succeeded(each(&Partition::addOffset)) &&
+                 succeeded(each(&Partition::convert)));
 }
 
 struct PartitionPass : impl::PartitionPassBase<PartitionPass> {

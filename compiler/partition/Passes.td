@@ -15,7 +15,13 @@ def PartitionPass : Pass<"hocket-partition", "::mlir::ModuleOp"> {
 }
 
 def VerifyPartitionPass : Pass<"hocket-verify-partition", "::mlir::ModuleOp"> {
-  let summary = "Check that every type is local and that collectives and coordinates name axes of space";
+  let summary = "Check local types, offsets and collectives against the record of the global level";
+  let description = [{
+    No sharding is left; local extent × shards = global (padded) extent for every argument and
+    result, and for the arguments that hold what a `place.param` describes; collectives by kind
+    and axes are as many as at the global level; collectives and coordinates name axes of
+    space; an index is a `par.coord` times the extent of a shard.
+  }];
   let constructor = "::hocket::createVerifyPartitionPass()";
 }
 
