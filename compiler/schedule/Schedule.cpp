@@ -91,6 +91,8 @@ LogicalResult run(ModuleOp module) {
   if (stages.size() > 1)
     sched::CommOp::create(b, step.getLoc(), shared.pipelineAxis, b.getStrArrayAttr({shared.pipelineAxis}),
                           true, order++);
+  if (failed(shareStreams(module)))
+    return failure();
   step.erase();
   for (auto fn : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     fn.erase();

@@ -1,4 +1,5 @@
 #include "compiler/schedule/Passes.h"
+#include "compiler/schedule/steps.h"
 #include "dialects/par/Sharding.h"
 #include "dialects/place/Place.h"
 #include "mlir/IR/SymbolTable.h"
@@ -28,6 +29,7 @@ struct Verifier {
   explicit Verifier(ModuleOp module) : module(module), symbols(module) {}
   LogicalResult run();
   LogicalResult checkComms();
+  LogicalResult checkStreams();
   LogicalResult checkTask(sched::TaskOp task);
   LogicalResult checkTable(StringRef table);
   LogicalResult checkSlots(sched::OrderOp order);
@@ -67,6 +69,36 @@ LogicalResult Verifier::checkComms() {
         return comm.emitOpError("joins \"") << axis << "\", which is no axis of devices";
   }
   return success();
+}
+
+/// Two communicators in flight together share at most one device: where they share more, one
+/// stream keeps them apart.
+LogicalResult Verifier::checkStreams() {
+  llvm::MapVector<sched::CommOp, Operation *> users; // a user of each stream of each communicator
+  auto check = [&](Operation *op, FlatSymbolRefAttr name, StringRef stream) -> LogicalResult {
+    auto comm = symbols.lookup<sched::CommOp>(name.getValue());
+    for (auto [other, user] : users) {
+      auto theirs = user->getAttrOfType<StringAttr>("stream");
+      int64_t shared = other == comm ? 2 : schedule::sharedDevices(par::findMesh(module), comm, other);
+      if (shared > 1 && theirs.getValue() != stream)
+        return op->emitOpError("on stream \"")
+               << stream << "\" may be in flight together with @" << other.getSymName() << " on stream "
+               << theirs << (other == comm ? "" : ", whose groups share devices");
+    }
+    users.insert({comm, op});
+    return success();
+  };
+  WalkResult walk = module.walk([&](Operation *op) {
+    LogicalResult ok = success();
+    if (auto collective = dyn_cast<sched::CollectiveOp>(op))
+      ok = check(op, collective.getCommAttr(), collective.getStream());
+    else if (auto send = dyn_cast<sched::SendOp>(op))
+      ok = check(op, send.getCommAttr(), send.getStream());
+    else if (auto recv = dyn_cast<sched::RecvOp>(op))
+      ok = check(op, recv.getCommAttr(), recv.getStream());
+    return failed(ok) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
 }
 
 LogicalResult Verifier::checkTask(sched::TaskOp task) {
@@ -383,7 +415,7 @@ LogicalResult Verifier::run() {
   for (StringRef table : {"step", "eval", "init"})
     if (failed(checkTable(table)))
       return failure();
-  return success();
+  return checkStreams();
 }
 
 struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {

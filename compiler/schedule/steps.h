@@ -55,6 +55,13 @@ mlir::LogicalResult emitKernels(sched::TaskOp task, const InPlace &inPlace, Shar
 /// The tables `step`, `eval` and `init` of every stage.
 mlir::LogicalResult emitOrders(place::StepOp step, Shared &shared);
 
+/// Devices that groups of two communicators have in common: those that differ on the axes of both.
+int64_t sharedDevices(par::MeshOp mesh, sched::CommOp x, sched::CommOp y);
+
+/// Communicators that share two devices or more get one stream, so that no two of them are in flight
+/// together; every other has a stream of its own name.
+mlir::LogicalResult shareStreams(mlir::ModuleOp module);
+
 /// The sum of `x` and `y` as a map.
 model::MapOp addMap(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Value y);
 /// A map that copies `v`.

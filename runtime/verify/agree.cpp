@@ -96,21 +96,25 @@ void names(Context &cx) {
     cx.plainFinding(num(cx.plan.strings.size()) + " strings", num(next) + ", as instructions name");
 }
 
-/// A stream that communicates serves one communicator, and a group communicator has one stream.
+/// A stream that communicates serves one communicator, or several that must not be in flight together; a
+/// group communicator has one stream.
 void streams(Context &cx, uint32_t cls, const ClassProgram &c) {
-  std::map<uint16_t, uint32_t> commOf;
+  std::map<uint16_t, std::set<uint32_t>> commsOf;
   std::map<uint32_t, uint16_t> streamOf;
   for (uint32_t i = 0; i < c.instrs.size(); ++i) {
     const Instr &in = c.instrs[i];
     bool group = in.op == Op::Collective;
     if (!group && in.op != Op::Send && in.op != Op::Recv)
       continue;
-    if (uint32_t k = commOf.try_emplace(in.stream, in.index).first->second; k != in.index)
+    std::set<uint32_t> &on = commsOf[in.stream];
+    if (!on.empty() && !on.count(in.index) &&
+        std::none_of(on.begin(), on.end(), [&](uint32_t k) { return cx.sharedDevices(k, in.index) > 1; }))
       cx.instrFinding(cls, i,
                       "communicator " + quote(cx.plan.communicators[in.index].name) + " on stream " +
                           quote(c.streams[in.stream]) + " of communicator " +
-                          quote(cx.plan.communicators[k].name),
-                      "one communicator on a stream");
+                          quote(cx.plan.communicators[*on.begin()].name),
+                      "on a stream, communicators that share two ranks or more");
+    on.insert(in.index);
     if (group && streamOf.try_emplace(in.index, in.stream).first->second != in.stream)
       cx.instrFinding(cls, i,
                       "communicator " + quote(cx.plan.communicators[in.index].name) +

@@ -92,6 +92,8 @@ struct Context {
     const std::string &n = plan.classes[cls].name;
     return n.empty() ? "#" + std::to_string(cls) : n;
   }
+  /// Ranks that groups of two communicators have in common: those that differ on the axes of both.
+  uint64_t sharedDevices(uint32_t x, uint32_t y) const;
   /// "template S, instruction 3 (send 'x')".
   std::string place(uint32_t cls, uint32_t instr) const;
 };

@@ -282,7 +282,8 @@ void ClassMemory::pass(const std::vector<ListEntry> &list) {
 }
 
 /// Operations that match by their number must be ordered in the class: those of
-/// a group communicator; on a pair communicator, those of one direction and peer.
+/// a group communicator; on a pair communicator, those of one direction and peer. Two communicators
+/// may be in flight together where they share one rank: with two, each could hold what the other waits for.
 void ClassMemory::comm(const Instr &in, uint32_t instr, uint32_t clock) {
   bool pair = cx.plan.communicators[in.index].pair;
   std::array<int64_t, 3> key = {int64_t(in.index), pair ? int64_t(in.op) : 0, pair ? in.arg : 0};
@@ -293,6 +294,16 @@ void ClassMemory::comm(const Instr &in, uint32_t instr, uint32_t clock) {
                     "unordered with " + cx.place(cls, last.instr) + " on communicator " +
                         quote(cx.plan.communicators[in.index].name),
                     "one stream, or a record and a wait between them");
+  for (auto &[other, theirs] : lastOn)
+    if (other[0] != key[0] && cx.sharedDevices(in.index, uint32_t(other[0])) > 1 &&
+        theirs.stream != in.stream && theirs.clock > now[in.stream][theirs.stream])
+      cx.instrFinding(
+          cls, instr,
+          "may be in flight on communicator " + quote(cx.plan.communicators[in.index].name) +
+              " together with " + cx.place(cls, theirs.instr) + " on " +
+              quote(cx.plan.communicators[size_t(other[0])].name) + ", which joins " +
+              num(cx.sharedDevices(in.index, uint32_t(other[0]))) + " of the same ranks",
+          "one stream, or a record and a wait between communicators that share two ranks or more");
   last = {clock, instr, in.stream};
 }
 

@@ -78,6 +78,15 @@ void Context::instrFinding(uint32_t cls, uint32_t instr, std::string problem, st
   findings.add(std::move(f));
 }
 
+uint64_t Context::sharedDevices(uint32_t x, uint32_t y) const {
+  uint64_t shared = 1;
+  const std::vector<uint32_t> &theirs = plan.communicators[y].axes;
+  for (uint32_t axis : plan.communicators[x].axes)
+    if (std::find(theirs.begin(), theirs.end(), axis) != theirs.end())
+      shared *= plan.axes[axis].size;
+  return shared;
+}
+
 std::string Context::place(uint32_t cls, uint32_t instr) const {
   return "template " + quote(templateName(*this, cls, instr)) + ", instruction " + num(instr) + " (" +
          instrName(plan, plan.classes[cls].instrs[instr]) + ")";

@@ -13,6 +13,8 @@
 // RUN: sed '/sched.comm/s/axes = \["data"\]/axes = ["dato"]/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=COMM-AXIS
 // RUN: sed 's/comm = @data/comm = @pipeline/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
 // RUN: sed 's/{comm = @pipeline/{comm = @data/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=PAIR
+// RUN: sed '/comm = @world/s/stream = "pipeline"/stream = "world"/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=IN-FLIGHT
+// RUN: sed '0,/comm = @data/{/comm = @data/s/stream = "data"/stream = "other"/}' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWO-STREAMS
 // RUN: sed '0,/delta = 1/s/delta = 1/delta = 5/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=PEER
 // RUN: sed '0,/task = @s1.N/{/task = @s1.N/d}' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=WORLD
 // RUN: sed 's/task = @s1.N/task = @s0.N/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=TASK
@@ -40,6 +42,8 @@
 // COMM-AXIS: joins "dato", which is no axis of devices
 // GROUP: needs a group communicator, @pipeline is none
 // PAIR: needs a pair communicator, @data is none
+// IN-FLIGHT: on stream {{"(pipeline|world)"}} may be in flight together with @{{pipeline|world}} on stream {{"(pipeline|world)"}}, whose groups share devices
+// TWO-STREAMS: on stream {{"(data|other)"}} may be in flight together with @data on stream {{"(data|other)"}}
 // PEER: has its peer at distance 5, where there is none
 // WORLD: has collectives over stages that stage 1 does not issue at that point
 // TASK: runs @s0.N, which is no task of "s1"

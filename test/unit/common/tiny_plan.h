@@ -4,9 +4,10 @@
 // 2 * pipeline + tensor.  Two layers a stage, two micro-batches of 8 rows of
 // width 4 (f32), stash of two slots.  It uses every instruction of the closed
 // list: a repeat forwards and backwards, a tensor all-reduce on a stream of its
-// own, sends and receives (a group with both directions), a world all-reduce.
+// own, sends and receives (a group with both directions), a world all-reduce on the
+// stream of the transfers, whose ranks it shares.
 //
-//   s0: Z  F.0 S.0 F.1 X.1 B.0 R B.1 U     streams compute, tp, pp, world
+//   s0: Z  F.0 S.0 F.1 X.1 B.0 R B.1 U     streams compute, tp, pp
 //   s1: Z  R.0 F.0 B.0 X.1 F.1 B.1 S U
 //
 // X = { send x.1 | receive dx.0 } on s0 and { receive x.1 | send dx.0 } on s1.
@@ -137,7 +138,7 @@ namespace tiny {
 enum Kernels : uint32_t { Embed, Add, SumSq, Update, Init, Loss };
 enum Gemms : uint32_t { Forward, WeightGradient, InputGradient };
 enum Comms : uint32_t { Tp, Pp, World };
-enum Streams : uint16_t { Compute, TpStream, PpStream, WorldStream };
+enum Streams : uint16_t { Compute, TpStream, PpStream, WorldStream = PpStream };
 inline constexpr uint64_t kX = 8 * 4 * 4, kW = 4 * 4 * 4, kTokens = 2 * 4 * 4;
 /// Events of both classes.  In/Out: the buffer received into / sent from; [slot] where two follow.
 enum Events : uint32_t {
@@ -161,7 +162,7 @@ struct TinyStage {
 
   TinyStage(Plan &plan, uint32_t stage) : b(plan, stage == 0 ? "s0" : "s1") {
     b.c.first = {stage, 0}, b.c.last = {stage, 1};
-    b.c.streams = {"compute", "tp", "pp", "world"};
+    b.c.streams = {"compute", "tp", "pp"};
     b.c.events = tiny::Count;
     weight = b.region("w", RegionKind::Parameter, tiny::kW, 1, 2);
     gradient = b.region("grad", RegionKind::Gradient, tiny::kW, 1, 2);

@@ -76,6 +76,8 @@ TEST(Exact, Parameters) {
     p.params[0].dims[1] = {'f', 2, 4, {1}};
   });
   EXPECT_FINDING("is whole and has part dimension 1; legal: 0", { p.params[0].partDim = 1; });
+  EXPECT_FINDING("has operand flags 0; legal: layered",
+                 { p.params[0].layerEnd = 1, p.params[0].value.flags = 0; });
   EXPECT_FINDING("differs between classes", { p.params[1].dims[0].letter = 'k', p.params[1].layout = "kf"; });
   EXPECT_FINDING("has 1 of its 2 parts", {
     for (Param &q : p.params)
@@ -204,27 +206,35 @@ TEST(Agree, Names) {
   EXPECT_FINDING("legal: at most 1: strings in the order of their first use",
                  { p.classes[0].instrs[0].name = 2; });
   EXPECT_FINDING("string 0 is 'x'; legal: empty", { p.strings[0] = "x"; });
-  EXPECT_FINDING("strings; legal: ", { p.strings.push_back("unused"); });
+  EXPECT_FINDING("25 strings; legal: 24, as instructions name", { p.strings.push_back("unused"); });
 }
 
 TEST(Agree, Streams) {
-  EXPECT_FINDING("communicator 'tp' on stream 'world' of communicator 'world'; legal: one communicator", {
-    for (ClassProgram &c : p.classes) {
-      for (Instr &i : c.instrs)
-        if (i.stream == tiny::TpStream)
-          i.stream = tiny::WorldStream;
-    }
-  });
-  EXPECT_FINDING("communicator 'world' on a second stream, 'compute'; legal: one stream", {
+  // The norm's all-reduce shares ranks with both; without it they share one.
+  EXPECT_FINDING(
+      "communicator 'tp' on stream 'pp' of communicator 'pp'; legal: on a stream, communicators that", {
+        for (ClassProgram &c : p.classes) {
+          uint32_t norm = nth(c, Op::Collective);
+          c.instrs[norm].op = Op::Fill, c.instrs[norm].index = 0, c.instrs[norm].arg = 0, c.instrs[norm].flags = 0;
+          for (Instr &i : c.instrs)
+            if (i.stream == tiny::TpStream)
+              i.stream = tiny::PpStream;
+        }
+      });
+  EXPECT_FINDING("communicator 'tp' on a second stream, 'compute'; legal: one stream", {
     for (ClassProgram &k : p.classes) {
-      uint32_t i = nth(k, Op::Collective);
-      // Behind the wait for the first.
+      uint32_t i = nth(k, Op::Collective, 1);
+      // Behind the wait for the first, in the same repeat.
       Instr second = k.instrs[i];
       second.stream = tiny::Compute, second.firstOperand += 1;
       k.operands.insert(k.operands.begin() + second.firstOperand, k.operands[second.firstOperand - 1]);
       for (Instr &later : k.instrs)
         if (later.operandCount && later.firstOperand >= second.firstOperand)
           ++later.firstOperand;
+      uint32_t repeat = i;
+      while (k.instrs[repeat].op != Op::Repeat)
+        --repeat;
+      ++k.instrs[repeat].arg;
       k.instrs.insert(k.instrs.begin() + i + 3, second);
       bool after = false;
       for (Template &t : k.templates) {

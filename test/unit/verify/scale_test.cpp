@@ -12,7 +12,7 @@ using namespace hocket::test;
 
 namespace {
 
-enum : uint16_t { ComputeS, TpS, PpS, WorldS };
+enum : uint16_t { ComputeS, TpS, PpS, WorldS = PpS };
 enum : uint32_t {
   ToTp,
   FromTp,
@@ -32,7 +32,7 @@ constexpr uint64_t kCell = 1 << 20;
 ClassProgram stage(Plan &plan, uint32_t s) {
   ClassBuilder b(plan, "s" + std::to_string(s));
   b.c.first = {s, 0, 0}, b.c.last = {s, 127, 7};
-  b.c.streams = {"compute", "tp", "pp", "world"};
+  b.c.streams = {"compute", "tp", "pp"};
   b.c.events = Events;
   bool first = s == 0, last = s + 1 == kStages;
   uint16_t weight = b.region("w", RegionKind::Parameter, 16 * kCell, 1, kLayers);

@@ -4,6 +4,7 @@
 #include "test/unit/verify/findings.h"
 
 #include <cmath>
+#include <map>
 
 using namespace hocket;
 using namespace hocket::test;
@@ -16,7 +17,7 @@ TEST(Verify, TinyPlanPasses) {
 
 TEST(Verify, FindingSaysClassTemplateAndInstruction) {
   EXPECT_EQ(findings([](Plan &p) { instr(p.classes[0], Op::Send).stream = 9; }),
-            "class 's0', template 'S', instruction 28 (send 'send x'): stream 9; legal: a stream below 4\n");
+            "class 's0', template 'S', instruction 28 (send 'send x'): stream 9; legal: a stream below 3\n");
 }
 
 TEST(Verify, NamesCannotControlATerminal) {
@@ -69,7 +70,7 @@ TEST(Verify, PlanNumbers) {
 TEST(Verify, Kernels) {
   EXPECT_FINDING("kernel 0 '' has no usable symbol", { p.kernels[0].symbol = ""; });
   EXPECT_FINDING("has no usable symbol", { p.kernels[0].symbol = std::string("a\0b", 3); });
-  EXPECT_FINDING("' has work 0", { p.kernels[0].work = 0; });
+  EXPECT_FINDING("' has work 0; legal: at least 1", { p.kernels[0].work = 0; });
   EXPECT_FINDING("FLOPs or bytes that are negative or not finite", { p.kernels[0].flops = INFINITY; });
   EXPECT_FINDING("argument 0 is read of 0 bytes", { p.kernels[0].args[0].bytes = 0; });
   EXPECT_FINDING("argument 5 is value of 9 bytes", { p.kernels[3].args[5].bytes = 9; });
@@ -78,7 +79,7 @@ TEST(Verify, Kernels) {
 TEST(Verify, Gemms) {
   EXPECT_FINDING("gemm 0 has extents 0, 4, 4", { p.gemms[0].m = 0; });
   EXPECT_FINDING("gemm 0 has element type i32", { p.gemms[0].dtype = DType::I32; });
-  EXPECT_FINDING("gemm 0 has work 0", { p.gemms[0].work = 0; });
+  EXPECT_FINDING("gemm 0 has work 0; legal: at least 1", { p.gemms[0].work = 0; });
   EXPECT_FINDING("gemm 0 has lda = 3; legal: a leading dimension of at least the row's 4",
                  { p.gemms[0].lda = 3; });
   EXPECT_FINDING("gemm 2 has ldb = 3", { p.gemms[2].ldb = 3; });
@@ -97,20 +98,22 @@ TEST(Verify, AffinesAndScalars) {
 }
 
 TEST(Verify, Optimizer) {
-  EXPECT_FINDING("optimizer: lr is out of range", { p.optimizer.lr = NAN; });
+  EXPECT_FINDING("optimizer: lr is out of range; legal: a finite number from 0", { p.optimizer.lr = NAN; });
   EXPECT_FINDING("optimizer: min_lr is out of range", { p.optimizer.minLr = -1; });
   EXPECT_FINDING("optimizer: eps is out of range", { p.optimizer.eps = -1; });
   EXPECT_FINDING("optimizer: decay is out of range", { p.optimizer.decay = INFINITY; });
   EXPECT_FINDING("optimizer: clip is out of range", { p.optimizer.clip = -1; });
-  EXPECT_FINDING("optimizer: beta1 is out of range", { p.optimizer.beta1 = 1; });
-  EXPECT_FINDING("optimizer: beta2 is out of range", { p.optimizer.beta2 = -0.1; });
-  EXPECT_FINDING("optimizer: schedule 7", { p.optimizer.schedule = ScheduleKind(7); });
+  EXPECT_FINDING("optimizer: beta1 is out of range; legal: from 0 to below 1", { p.optimizer.beta1 = 1; });
+  EXPECT_FINDING("optimizer: beta2 is out of range; legal: from 0 to below 1", { p.optimizer.beta2 = -0.1; });
+  EXPECT_FINDING("optimizer: schedule 7; legal: constant (0) or cosine (1)",
+                 { p.optimizer.schedule = ScheduleKind(7); });
 }
 
 TEST(Verify, Regions) {
   EXPECT_FINDING("class 's0': arena of", { p.classes[0].arenaBytes = ~0ull; });
   EXPECT_FINDING("region 'loss' at [", { region(p.classes[0], "loss").offset = 1 << 20; });
-  EXPECT_FINDING("region 'w' at [0, +18446744073709551615)", { p.classes[0].regions[0].bytes = ~0ull; });
+  EXPECT_FINDING("region 'w' at [0, +18446744073709551615); legal: a range inside the arena of",
+                 { p.classes[0].regions[0].bytes = ~0ull; });
   EXPECT_FINDING("begins at byte 2; legal: a multiple of 64", { p.classes[0].regions[0].offset = 2; });
   EXPECT_FINDING("region 'w' has kind 8", { p.classes[0].regions[0].kind = RegionKind(8); });
   EXPECT_FINDING("region 'w' has 0 slots", { p.classes[0].regions[0].slots = 0; });
@@ -123,9 +126,9 @@ TEST(Verify, Regions) {
 }
 
 TEST(Verify, StreamsAndEvents) {
-  EXPECT_FINDING("class 's0': 0 streams", { p.classes[0].streams.clear(); });
+  EXPECT_FINDING("class 's0': 0 streams; legal: 1 to 64", { p.classes[0].streams.clear(); });
   EXPECT_FINDING("65 streams", { p.classes[0].streams.resize(65); });
-  EXPECT_FINDING("2000000 events", { p.classes[0].events = 2000000; });
+  EXPECT_FINDING("2000000 events; legal: at most 1048576", { p.classes[0].events = 2000000; });
   EXPECT_FINDING("first use of event 99", { p.classes[0].firstUse = {99}; });
 }
 
@@ -167,7 +170,7 @@ TEST(Verify, UnrolledSizeIsLimited) {
 
 TEST(Verify, InstructionsByThemselves) {
   EXPECT_FINDING("name 4000", { instr(p.classes[0], Op::Fill).name = 4000; });
-  EXPECT_FINDING("stream 4; legal: a stream below 4", { instr(p.classes[0], Op::Fill).stream = 4; });
+  EXPECT_FINDING("stream 4; legal: a stream below 3", { instr(p.classes[0], Op::Fill).stream = 4; });
   EXPECT_FINDING("operands [4000, +1)", { instr(p.classes[0], Op::Fill).firstOperand = 4000; });
   EXPECT_FINDING("class 's0': its instructions have 65567 operands; legal: at most its 33 operand records",
                  { instr(p.classes[0], Op::Fill).operandCount = 65535; });
@@ -204,7 +207,8 @@ TEST(Verify, Operands) {
   EXPECT_FINDING("operand 0 is no address",
                  { operand(p.classes[0], Op::Copy, 0, 0).kind = OperandKind::Constant; });
   EXPECT_FINDING("operand 0 names region 99", { operand(p.classes[0], Op::Copy, 0, 0).index = 99; });
-  EXPECT_FINDING("operand 0 has flags 7", { operand(p.classes[0], Op::Copy, 0, 0).flags = 7; });
+  EXPECT_FINDING("operand 0 has flags 7; legal: slot 0 to 4, layered, micro",
+                 { operand(p.classes[0], Op::Copy, 0, 0).flags = 7; });
   EXPECT_FINDING("operand 0 is 128 bytes at offset -4 of region 'stash'",
                  { operand(p.classes[0], Op::Copy, 0, 0).offset = -4; });
   EXPECT_FINDING("operand 0 is 4096 bytes at offset 256 of region 'stash'",
@@ -268,13 +272,14 @@ TEST(Verify, Parameters) {
   EXPECT_FINDING("is stacked and has no {l}", { p.params[0].name = "w"; });
   EXPECT_FINDING("has {l} and is not stacked", { p.params[0].stacked = false; });
   EXPECT_FINDING("has layers [0, 0)", { p.params[0].layerEnd = 0; });
-  EXPECT_FINDING("has letter '('", { p.params[0].dims[0].letter = '('; });
+  EXPECT_FINDING("has letter '('; legal: letters", { p.params[0].dims[0].letter = '('; });
   EXPECT_FINDING("shares letter 'h' over axes that do not exist", { p.params[0].dims[0].axes = {2}; });
   EXPECT_FINDING("shares letter 'h' over axes that do not exist", { p.params[0].dims[0].axes = {0, 0}; });
   EXPECT_FINDING("has letter 'f' of local extent 4 on 2 shards, true extent 9",
                  { p.params[0].dims[1].global = 9; });
   EXPECT_FINDING("has letter 'f' of local extent 0", { p.params[0].dims[1].local = 0; });
-  EXPECT_FINDING("is larger than 2^62 bytes", { p.params[0].dims[0].local = 1ull << 61; });
+  EXPECT_FINDING("parameter 'h.{l}.w' is larger than 2^62 bytes; legal: less",
+                 { p.params[0].dims[0].local = 1ull << 61; });
   EXPECT_FINDING("has checkpoint layout 'h'", { p.params[0].layout = "h"; });
   EXPECT_FINDING("has checkpoint layout '(hf'", { p.params[0].layout = "(hf"; });
   EXPECT_FINDING("has checkpoint layout 'hff'", { p.params[0].layout = "hff"; });
@@ -295,13 +300,18 @@ TEST(Verify, Parameters) {
 }
 
 TEST(Verify, InputsMetricsSummaries) {
-  EXPECT_FINDING("input labels has kind 2", { p.inputs[0].kind = InputKind(2); });
+  EXPECT_FINDING("input labels has kind 2; legal: tokens (0) or labels (1)",
+                 { p.inputs[0].kind = InputKind(2); });
   EXPECT_FINDING("input tokens belongs to class 9", { p.inputs[0].classIndex = 9; });
   EXPECT_FINDING("input tokens is shared over axes", { p.inputs[0].axes = {9}; });
   EXPECT_FINDING("input labels has 3 rows on 1 shards in 2 micro-batches; legal: the global batch of 4",
                  { p.inputs[1].rows = 3; });
   EXPECT_FINDING("input tokens of 64 bytes a micro-batch does not fit", { p.sequence = 8; });
   EXPECT_FINDING("input tokens of 32 bytes a micro-batch lies in region 'w'", { p.inputs[0].at.index = 0; });
+  EXPECT_FINDING("input tokens is larger than 2^62 bytes; legal: less",
+                 { p.globalBatch = 1u << 31, p.inputs[0].rows = 1u << 30, p.sequence = ~0u; });
+  EXPECT_FINDING("input tokens is not aligned to its 4-byte elements; legal: multiples of 4",
+                 { p.sequence = 3, p.inputs[0].at.offset = 2; });
   EXPECT_FINDING("operand flags are 0", { p.inputs[0].at.flags = 0; });
   EXPECT_FINDING("metric 'loss' of type f32 in class 9", { p.metrics.push_back({"loss", 9, DType::F32}); });
   EXPECT_FINDING("metric '' of type f32", { p.metrics.push_back({"", 0, DType::F32}); });
@@ -418,6 +428,14 @@ TEST(Verify, AccumulatorsAreFedInOrder) {
       });
 }
 
+/// The norm's all-reduce, its wait and its record.
+void normOnItsOwnStream(ClassProgram &c) {
+  c.streams.push_back("world");
+  uint32_t at = nth(c, Op::Collective);
+  for (uint32_t i : {at - 1, at, at + 1})
+    c.instrs[i].stream = uint16_t(c.streams.size() - 1);
+}
+
 TEST(Verify, OperationsOfACommunicatorAreOrdered) {
   // The norm's all-reduce moves to the tensor communicator, on its own stream, at the end of the list; its
   // stream has seen the earlier ones only through the wait that goes too.
@@ -426,8 +444,24 @@ TEST(Verify, OperationsOfACommunicatorAreOrdered) {
       "communicator 'tp'",
       {
         for (ClassProgram &c : p.classes) {
+          normOnItsOwnStream(c);
           instr(c, Op::Collective).index = tiny::Tp;
           deleteInstr(c, nth(c, Op::Wait));
+        }
+      });
+}
+
+TEST(Verify, CommunicatorsThatShareRanksAreNotInFlightTogether) {
+  // The norm's all-reduce over all ranks leaves the stream of the transfers: nothing orders it with them.
+  EXPECT_FINDING(
+      "template 'U', instruction 9 (collective 'norm'): may be in flight on communicator 'world' together "
+      "with template 'S'",
+      {
+        for (ClassProgram &c : p.classes) {
+          c.streams.push_back("world");
+          uint32_t at = nth(c, Op::Collective);
+          for (uint32_t i : {at - 1, at, at + 1})
+            c.instrs[i].stream = 3;
         }
       });
 }
@@ -461,6 +495,41 @@ TEST(Verify, CyclicWaitIsNamed) {
                    for (ClassProgram &c : p.classes)
                      deleteInstr(c, nth(c, Op::Group));
                  });
+}
+
+TEST(Verify, CyclicWaitMayPassAnEvent) {
+  // Stage 0 receives on the stream of the tensor communicator and computes backwards before it sends the
+  // second micro-batch; stage 1 receives that one before it sends what stage 0 waits for.
+  std::string said = findings([](Plan &p) {
+    deleteInstr(p.classes[1], nth(p.classes[1], Op::Group));
+    ClassProgram &c = p.classes[0];
+    std::map<std::string, uint16_t> number;
+    for (uint16_t t = 0; t < c.templates.size(); ++t)
+      number[c.templates[t].name] = t;
+    Template &receive = c.templates[number["R"]];
+    Instr sent = c.instrs[receive.first]; // a wait
+    sent.index = tiny::OutFree, sent.flags = 1;
+    c.instrs.insert(c.instrs.begin() + receive.first, sent);
+    ++receive.count;
+    for (uint32_t i = 0; i < receive.count; ++i)
+      c.instrs[receive.first + i].stream = tiny::TpStream;
+    for (Template &later : c.templates)
+      later.first += later.first > receive.first;
+    c.firstUse.insert(c.firstUse.begin(), tiny::InFree);
+    ListEntry zero = c.step.front(), update = c.step.back();
+    c.step = {zero};
+    for (uint16_t micro : {0, 1})
+      for (const char *name : {"F", "S", "R", "B"})
+        c.step.push_back(ClassBuilder::run(number[name], micro, micro));
+    c.step.push_back(update);
+  });
+  EXPECT_NE(said.find("class 's0' stream 'compute' is at a wait for an event of stream 'tp', which waits for "
+                      "class 's0' stream 'tp' is at template 'R'"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("again; legal: issue orders in which some operation can always complete, or groups"),
+            std::string::npos)
+      << said;
 }
 
 } // namespace
