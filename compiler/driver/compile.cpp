@@ -10,8 +10,12 @@ namespace hocket {
 
 bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const PlanInputs &inputs, Diagnostics &diags,
                int exitCode) {
+  // What an operation alone bears, a strategy and a model together have caused; of MLIR text, the text.
+  Loc cause;
+  if (exitCode == kExitInternal)
+    cause = inputs.strategy && inputs.strategy->meshLoc.valid() ? inputs.strategy->meshLoc : inputs.model.loc;
   auto run = [&](Phase phase, int code, llvm::function_ref<void(mlir::OpPassManager &)> add) {
-    MlirDiagnosticBridge bridge(module.getContext(), diags, code);
+    MlirDiagnosticBridge bridge(module.getContext(), diags, code, cause);
     mlir::PassManager passes(module.getContext());
     add(passes);
     if (mlir::succeeded(passes.run(module))) {

@@ -37,30 +37,41 @@ Loc findLoc(Location location, const Diagnostics &diags) {
   return found;
 }
 
+/// A location in words, innermost name first: " at 'q' in 'gpt2-tiny'", " at gone.mlir:3:5"; or "".
+std::string inWords(Location location) {
+  std::string names, place;
+  location->walk([&](Location l) {
+    if (auto name = dyn_cast<NameLoc>(l))
+      names += (names.empty() ? " at '" : " in '") + name.getName().str() + "'";
+    else if (auto file = dyn_cast<FileLineColLoc>(l); file && place.empty())
+      place = " at " + file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
+              std::to_string(file.getColumn());
+    return WalkResult::advance();
+  });
+  return names.empty() ? place : names;
+}
+
 } // namespace
 
-MlirDiagnosticBridge::MlirDiagnosticBridge(MLIRContext *context, Diagnostics &diags, int exitCode)
+MlirDiagnosticBridge::MlirDiagnosticBridge(MLIRContext *context, Diagnostics &diags, int exitCode,
+                                           Loc fallback)
     : context(context) {
   // Users have locations; a dump of an operation says nothing to them.
   context->printOpOnDiagnostic(false);
-  id = context->getDiagEngine().registerHandler([&diags, exitCode](Diagnostic &d) {
+  id = context->getDiagEngine().registerHandler([&diags, exitCode, fallback](Diagnostic &d) {
     auto text = [&](Diagnostic &d, Loc loc) {
-      // A location outside the known texts stands in the message.
-      std::string s = d.str();
-      if (!loc.valid() && !isa<UnknownLoc>(d.getLocation())) {
-        std::string where;
-        llvm::raw_string_ostream os(where);
-        d.getLocation()->print(os);
-        s += " [" + where + "]";
-      }
-      return s;
+      std::string words = loc.valid() ? "" : inWords(d.getLocation());
+      return words.empty() ? d.str() : d.str() + "," + words;
     };
     Loc loc = findLoc(d.getLocation(), diags);
     if (d.getSeverity() == DiagnosticSeverity::Remark || d.getSeverity() == DiagnosticSeverity::Note)
       return success();
+    std::string message = text(d, loc);
+    if (!loc.valid())
+      loc = fallback;
     Diagnostics::Builder b = d.getSeverity() == DiagnosticSeverity::Error
-                                 ? diags.error(loc, text(d, loc), exitCode)
-                                 : diags.warning(loc, text(d, loc));
+                                 ? diags.error(loc, message, exitCode)
+                                 : diags.warning(loc, message);
     for (Diagnostic &note : d.getNotes()) {
       Loc noteLoc = findLoc(note.getLocation(), diags);
       b.note(noteLoc, text(note, noteLoc));

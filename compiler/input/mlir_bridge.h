@@ -12,11 +12,11 @@ namespace hocket {
 /// FileLineColRange of a place in a user's file; unknown when there is none.
 mlir::Location toLocation(Loc loc, const Diagnostics &diags, mlir::MLIRContext *context);
 
-/// While it lives, every MLIR diagnostic of the context becomes one of ours:
-/// with a caret where its location lies in a text that `diags` knows.
+/// While it lives, every MLIR diagnostic of the context becomes one of ours: with a caret where its
+/// location lies in a text that `diags` knows, else in words ("at 'q' in 'gpt2-tiny'") and at `fallback`.
 class MlirDiagnosticBridge {
 public:
-  MlirDiagnosticBridge(mlir::MLIRContext *context, Diagnostics &diags, int exitCode);
+  MlirDiagnosticBridge(mlir::MLIRContext *context, Diagnostics &diags, int exitCode, Loc fallback = {});
   ~MlirDiagnosticBridge();
 
 private:

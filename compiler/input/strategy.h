@@ -40,6 +40,14 @@ struct Strategy {
   int64_t size(llvm::StringRef axis) const {
     return axis == "pipeline" ? pipeline : axis == "data" ? data : axis == "tensor" ? tensor : 1;
   }
+  /// Where the size of an axis or of a micro-batch ("micro") was given, else the mesh.
+  Loc loc(llvm::StringRef axis) const {
+    Loc own = axis == "pipeline" ? pipelineLoc
+              : axis == "data"   ? dataLoc
+              : axis == "tensor" ? tensorLoc
+                                 : microBatchLoc;
+    return own.valid() ? own : meshLoc;
+  }
 };
 
 /// Reads strategy.toml text.

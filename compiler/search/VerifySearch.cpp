@@ -34,7 +34,7 @@ struct VerifySearch : impl::VerifySearchBase<VerifySearch> {
           return failure();
       } else if (auto cut = dyn_cast<par::PipelineOp>(op)) {
         if (pipeline)
-          return cut.emitOpError("is the second pipeline of the strategy");
+          return cut.emitError("the pipeline is the second pipeline of the strategy");
         pipeline = cut;
         if (failed(verifyPipeline(cut, meshes[0])))
           return failure();
@@ -48,9 +48,10 @@ struct VerifySearch : impl::VerifySearchBase<VerifySearch> {
   LogicalResult verifyTile(par::TileOp tile, par::MeshOp mesh) {
     auto fn = getOperation().lookupSymbol<func::FuncOp>(tile.getIn());
     if (!fn)
-      return tile.emitOpError("is in @") << tile.getIn() << ", which is no function";
+      return tile.emitError("the tactic is in @") << tile.getIn() << ", which is no function";
     if (par::axisSize(mesh, tile.getAxis()) == 0)
-      return tile.emitOpError("shards over \"") << tile.getAxis() << "\", which is no axis of the mesh";
+      return tile.emitError("the tactic shards over \"")
+             << tile.getAxis() << "\", which is no axis of the mesh";
     for (StringAttr value : tile.getValues().getAsRange<StringAttr>()) {
       unsigned i = 0;
       while (i < fn.getNumArguments() && model::argName(fn, i) != value.getValue())
@@ -59,12 +60,13 @@ struct VerifySearch : impl::VerifySearchBase<VerifySearch> {
         SmallVector<StringRef> names;
         for (unsigned k = 0; k < fn.getNumArguments(); ++k)
           names.push_back(model::argName(fn, k));
-        return tile.emitOpError("names '") << value.getValue() << "', which is no argument of @"
-                                           << fn.getName() << didYouMean(value.getValue(), names);
+        return tile.emitError("the tactic names '") << value.getValue() << "', which is no argument of @"
+                                                    << fn.getName() << didYouMean(value.getValue(), names);
       }
       if (!model::argDims(fn, i).contains(tile.getLetter()))
-        return tile.emitOpError("shards letter ") << tile.getLetter() << " of '" << value.getValue()
-                                                  << "', whose letters are " << model::argDims(fn, i);
+        return tile.emitError("the tactic shards letter ")
+               << tile.getLetter() << " of '" << value.getValue() << "', whose letters are "
+               << model::argDims(fn, i);
     }
     return success();
   }
@@ -86,18 +88,19 @@ struct VerifySearch : impl::VerifySearchBase<VerifySearch> {
   LogicalResult verifyPipeline(par::PipelineOp cut, par::MeshOp mesh) {
     int64_t stages = par::axisSize(mesh, cut.getAxis());
     if (stages == 0 || par::isTimeAxis(mesh, cut.getAxis()))
-      return cut.emitOpError("is over \"") << cut.getAxis() << "\", which is no axis of devices";
+      return cut.emitError("the pipeline is over \"") << cut.getAxis() << "\", which is no axis of devices";
     if (int64_t(cut.getCuts().size()) + 1 != stages)
-      return cut.emitOpError("has ") << cut.getCuts().size() << " cuts for " << stages << " stages";
+      return cut.emitError("the pipeline has ")
+             << cut.getCuts().size() << " cuts for " << stages << " stages";
     if (cut.getCuts().empty())
       return success(); // one stage, of any program
     int64_t n = layers(cut.getBody());
     if (n < 1)
-      return cut.emitOpError("cuts '")
+      return cut.emitError("the pipeline cuts '")
              << cut.getBody() << "', "
              << (n == 0 ? "over which nothing is scanned" : "which is scanned over different layers");
     if (cut.getCuts().back() >= n)
-      return cut.emitOpError("cuts at layer ") << cut.getCuts().back() << " of " << n;
+      return cut.emitError("the pipeline cuts at layer ") << cut.getCuts().back() << " of " << n;
     return success();
   }
 };

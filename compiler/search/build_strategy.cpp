@@ -78,15 +78,20 @@ LogicalResult hocket::buildStrategy(ModuleOp module, const Strategy &strategy, c
   MLIRContext *context = module.getContext();
   OpBuilder b(context);
   b.setInsertionPointToStart(module.getBody());
-  Location here = UnknownLoc::get(context);
   SmallVector<StringRef> axes(strategy.order.begin(), strategy.order.end());
   SmallVector<int64_t> sizes;
   for (StringRef axis : axes)
     sizes.push_back(strategy.size(axis));
-  par::MeshOp::create(b, toLocation(strategy.meshLoc, diags, context), "mesh", b.getStrArrayAttr(axes),
+  auto at = [&](Loc loc) { return toLocation(loc, diags, context); };
+  // par::axisLoc finds them again.
+  SmallVector<Location> places = {at(strategy.meshLoc)};
+  for (StringRef axis : axes)
+    places.push_back(NameLoc::get(b.getStringAttr(axis), at(strategy.loc(axis))));
+  places.push_back(NameLoc::get(b.getStringAttr("micro"), at(strategy.loc("micro"))));
+  par::MeshOp::create(b, FusedLoc::get(context, places), "mesh", b.getStrArrayAttr(axes),
                       b.getDenseI64ArrayAttr(sizes), b.getStrArrayAttr({"micro"}),
                       b.getDenseI64ArrayAttr({program.batch / perStep}));
-  auto op = par::StrategyOp::create(b, here, "strategy");
+  auto op = par::StrategyOp::create(b, at(strategy.meshLoc), "strategy");
   b.setInsertionPointToStart(&op.getBody().emplaceBlock());
   auto tile = [&](Location loc, ArrayRef<StringRef> names, char letter, StringRef axis) {
     if (!names.empty())
@@ -94,27 +99,27 @@ LogicalResult hocket::buildStrategy(ModuleOp module, const Strategy &strategy, c
                           axis);
   };
   if (strategy.data > 1)
-    tile(here, program.inputs, 'b', "data");
-  tile(here, program.inputs, 'b', "micro");
+    tile(at(strategy.loc("data")), program.inputs, 'b', "data");
+  tile(at(strategy.loc("micro")), program.inputs, 'b', "micro");
   if (strategy.tilesGiven) {
     for (const Tile &t : strategy.tiles)
       if (strategy.size(t.axis) > 1) {
         SmallVector<StringRef> names(t.names.begin(), t.names.end());
-        tile(toLocation(t.loc, diags, context), names, t.letter, t.axis);
+        tile(at(t.loc), names, t.letter, t.axis);
       }
   } else {
     for (const DefaultTile &t : defaultTiles()) {
       SmallVector<StringRef> names;
       llvm::copy_if(t.names, std::back_inserter(names), [&](StringRef name) { return program.has(name); });
       if (strategy.size(t.axis) > 1)
-        tile(here, names, t.letter, t.axis);
+        tile(at(strategy.loc(t.axis)), names, t.letter, t.axis);
     }
   }
   SmallVector<int64_t> cuts;
   std::vector<int64_t> stages = stageLayers(strategy, program.layers);
   for (int64_t first = 0; int64_t n : ArrayRef(stages).drop_back())
     cuts.push_back(first += n);
-  par::PipelineOp::create(b, toLocation(strategy.pipelineLoc, diags, context), "layer", "pipeline", cuts,
+  par::PipelineOp::create(b, at(strategy.loc("pipeline")), "layer", "pipeline", cuts,
                           name(strategy.schedule));
   return success();
 }

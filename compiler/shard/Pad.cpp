@@ -40,12 +40,19 @@ static LogicalResult checkDivisible(Operation *op, char letter, Slot slot, const
   if (extent % shards == 0 || (pads && keeps))
     return success();
   StringRef last = axes.back();
-  return op->emitError("letter '") << letter << "' of " << describe(op, slot.value) << " has extent "
-                                   << extent << ", which " << par::str(axes) << " = " << shards
-                                   << " does not divide"
-                                   << (pads ? ", and pads would not stay zero here" : "")
-                                   << "; legal sizes of \"" << last
-                                   << "\": " << legalSizes(extent, shards / par::axisSize(mesh, last));
+  Location size = placeOf(par::axisLoc(mesh, last), op);
+  InFlightDiagnostic error = emitError(size);
+  error << "letter '" << letter << "' of " << describe(op, slot.value) << " has extent " << extent
+        << ", which " << par::str(axes) << " = " << shards << " does not divide"
+        << (pads ? ", and pads would not stay zero there" : "") << "; legal sizes of \"" << last
+        << "\": " << legalSizes(extent, shards / par::axisSize(mesh, last));
+  if (size == op->getLoc())
+    return error;
+  if (par::TileOp tile = table.tactic(slot.value, last); tile && tile.getLoc() != size)
+    error.attachNote(tile.getLoc()) << "this tactic shards it";
+  if (!isa<func::FuncOp>(op))
+    error.attachNote(op->getLoc()) << "it is a letter of a " << op->getName();
+  return error;
 }
 
 LogicalResult shard::checkDivisible(const FunctionUses &functions, ArrayRef<Relation> relations,

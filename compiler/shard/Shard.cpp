@@ -56,11 +56,32 @@ LogicalResult checkInputs(const FunctionUses &functions, const Table &table) {
         continue;
       for (auto [dim, letter] : llvm::enumerate(model::argDims(function, i)))
         if (const par::Axes &axes = table.at({argument, unsigned(dim)}); letter != 'b' && !axes.empty())
-          return function.emitError("input '")
-                 << model::argName(function, i) << "' is sharded by letter '" << letter << "' over "
-                 << par::str(axes) << "; a rank reads whole rows: inputs are sharded by 'b' only";
+          return emitError(placeOf(table.tactic(argument, axes.back()).getLoc(), function))
+                 << "input '" << model::argName(function, i) << "' is sharded by letter '" << letter
+                 << "' over " << par::str(axes)
+                 << "; a rank reads whole rows: inputs are sharded by 'b' only";
     }
   }
+  return success();
+}
+
+/// Every layer of a scan runs on the same devices: its stacks are cut by a pipeline only.
+LogicalResult checkStacks(const FunctionUses &functions, const Table &table) {
+  for (auto &[constFunction, use] : functions)
+    for (auto scan : func::FuncOp(constFunction).getBody().front().getOps<model::ScanOp>()) {
+      auto stacks = llvm::to_vector(scan.getInputs().drop_front(scan.getCarries() + scan.getShared()));
+      llvm::append_range(stacks, scan.getResults_().drop_front(scan.getCarries()));
+      for (Value stack : stacks) {
+        const par::Axes &axes = table.at({stack, 0});
+        if (axes.empty())
+          continue;
+        InFlightDiagnostic error = emitError(placeOf(table.tactic(stack, axes.back()).getLoc(), scan))
+                                   << "the layers of " << describe(scan, stack) << " are sharded over "
+                                   << par::str(axes) << "; layers are cut by 'pipeline' only";
+        error.attachNote(scan.getLoc()) << "they are the layers of a " << scan->getName();
+        return error;
+      }
+    }
   return success();
 }
 
@@ -83,6 +104,7 @@ struct Shard : shard::impl::ShardBase<Shard> {
       if (failed(table))
         return failure();
       if (failed(checkAgreement(*relations, *table)) || failed(checkInputs(*functions, *table)) ||
+          failed(checkStacks(*functions, *table)) ||
           failed(checkDivisible(*functions, *relations, *table, mesh, padded)))
         return failure();
       if (!padded)

@@ -107,6 +107,18 @@ int64_t axisSize(MeshOp mesh, StringRef axis) {
   return rank < 0 ? 0 : rank < space ? mesh.getSizes()[rank] : mesh.getTimes()[rank - space];
 }
 
+Location axisLoc(MeshOp mesh, StringRef axis) {
+  Location found = mesh.getLoc();
+  mesh.getLoc()->walk([&](Location l) {
+    auto name = dyn_cast<NameLoc>(l);
+    if (!name || name.getName() != axis)
+      return WalkResult::advance();
+    found = name.getChildLoc();
+    return WalkResult::interrupt();
+  });
+  return found;
+}
+
 bool isTimeAxis(MeshOp mesh, StringRef axis) {
   return axisRank(mesh, axis) >= int64_t(mesh.getSizes().size());
 }

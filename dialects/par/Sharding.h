@@ -46,6 +46,9 @@ MeshOp findMesh(mlir::Operation *module);
 /// Size of a space or time axis of the mesh; 0 where there is no such axis.
 int64_t axisSize(MeshOp mesh, llvm::StringRef axis);
 bool isTimeAxis(MeshOp mesh, llvm::StringRef axis);
+/// Where the user gave the size of an axis: the part of the mesh's location that bears the axis'
+/// name, else all of it.
+mlir::Location axisLoc(MeshOp mesh, llvm::StringRef axis);
 /// Position of an axis in the mesh: space axes outermost first, then time axes; -1: unknown.
 int64_t axisRank(MeshOp mesh, llvm::StringRef axis);
 /// Sorts by axisRank and drops repetitions.

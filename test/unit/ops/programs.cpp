@@ -177,7 +177,8 @@ std::vector<Program> programs() {
       p.refused['d'] = "letter 'd'";
     p.refused['s'] = "input 'tokens' is sharded by letter 's' over {tensor}; a rank reads whole rows";
     if (p.name == "map_rows")
-      p.refused['f'] = "does not divide, and pads would not stay zero here; legal sizes of \"tensor\": 1, 11";
+      p.refused['f'] =
+          "does not divide, and pads would not stay zero there; legal sizes of \"tensor\": 1, 11";
     if (p.name == "attention")
       p.refused['s'] = "conflicting shardings: axis \"tensor\" shards letter 's'";
   }
