@@ -44,6 +44,6 @@ cat <<'END'
 
 out/gpt2-tiny.hkt    the plan                        hocket verify out/gpt2-tiny.hkt
 out/metrics.jsonl    loss and seconds of every step
-out/trace.json       one track a stream              open in ui.perfetto.dev or chrome://tracing
+out/trace.json       steps 2 to 11, by stream        open in ui.perfetto.dev or chrome://tracing
 out/weights/         model.safetensors, config.json  under Hugging Face names
 END

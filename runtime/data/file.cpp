@@ -96,6 +96,7 @@ OutputFile::OutputFile(const std::string &path)
   if (exists && !S_ISREG(s.st_mode)) {
     // A device or pipe is written to: renaming a file over /dev/full would replace the device.
     temporary.clear();
+    regular = false;
     fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
       throw Error(kExitRunTime, "cannot write " + name + ": " + std::strerror(errno));
@@ -118,6 +119,10 @@ OutputFile::OutputFile(const std::string &path)
 OutputFile::~OutputFile() {
   if (fd < 0)
     return;
+  // Written after the last publish() and not to its end: back to what stood.
+  if (published >= 0 &&
+      pwrite(fd, ending.data(), ending.size(), published) == static_cast<ssize_t>(ending.size()))
+    (void)!ftruncate(fd, published + static_cast<int64_t>(ending.size()));
   close(fd);
   if (temporary.empty())
     return;
@@ -160,28 +165,39 @@ void OutputFile::flush() {
   buffer.clear();
 }
 
+void OutputFile::publish(std::string_view end) {
+  flush();
+  if (!regular)
+    return;
+  off_t at = lseek(fd, 0, SEEK_CUR);
+  if (at < 0 || !writeAll(fd, end.data(), end.size()) || ftruncate(fd, at + off_t(end.size())) != 0 ||
+      lseek(fd, at, SEEK_SET) < 0)
+    fail("write");
+  if (!temporary.empty())
+    rename();
+  published = at;
+  ending = end;
+}
+
 void OutputFile::commit() {
   flush();
-  if (temporary.empty()) {
-    int closed = close(fd);
-    fd = -1;
-    if (closed != 0)
-      fail("finish");
-    return;
-  }
+  if (!temporary.empty())
+    rename();
+  int closed = close(fd);
+  fd = -1;
+  if (closed != 0)
+    fail("finish");
+}
+
+/// From the temporary's name to the final one; without a temporary left behind when that fails.
+void OutputFile::rename() {
   // Some file systems (pipes, FUSE) have no fsync; that is no failure to write.
   if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
     fail("sync");
-  int closed = close(fd);
-  fd = -1;
-  if (closed != 0 || rename(temporary.c_str(), name.c_str()) != 0) {
-    int reason = errno;
-    unlink(temporary.c_str());
-    forget(temporary);
-    errno = reason;
-    fail("finish");
-  }
+  if (::rename(temporary.c_str(), name.c_str()) != 0)
+    fail("finish"); // the destructor removes it
   forget(temporary);
+  temporary.clear();
   // The new name must survive a power cut too.
   std::string directory = std::filesystem::path(name).parent_path().string();
   int d = open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

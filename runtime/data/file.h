@@ -40,13 +40,20 @@ public:
 
   void write(const void *data, uint64_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  /// What was written stands under the file's name from now on, followed by `end`, whatever happens later;
+  /// what is written later takes the place of `end`.  A device or pipe only gets what was written.
+  void publish(std::string_view end);
   void commit();
 
 private:
   void flush();
+  void rename();
   [[noreturn]] void fail(const char *what);
-  std::string name, temporary;
+  std::string name, temporary; ///< temporary: empty once there is nothing to rename
   int fd = -1;
+  bool regular = true;
+  int64_t published = -1; ///< bytes under the final name before `ending`; negative: none yet
+  std::string ending;
   std::vector<char> buffer;
 };
 

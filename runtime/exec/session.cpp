@@ -64,6 +64,13 @@ struct Session::Impl {
   std::vector<std::vector<std::pair<format::InputKind, std::byte *>>> rows;
   std::vector<int32_t> window, labels; ///< one row on its way
   uint64_t steps = 0;
+
+  /// The last list that was run: "step", 5.  `end` is 0 while it runs, and when it failed.
+  struct {
+    const char *what = "";
+    uint64_t number = 0;
+    int64_t begin = 0, end = 0;
+  } last;
 };
 
 //===----------------------------------------------------------------------===//
@@ -215,6 +222,11 @@ void Session::Impl::serve(Rank &rank) noexcept {
 
 void Session::Impl::run(List list, const char *what) {
   fault.check();
+  if (options.trace)
+    for (Rank &rank : ranks)
+      for (uint32_t s = 0; s < plan.classes[rank.classIndex].streams.size(); ++s)
+        rank.device->spans(s).clear();
+  last = {what, steps + 1, trace::now(), 0};
   current = list;
   finished.store(0, std::memory_order_relaxed);
   generation.fetch_add(1, std::memory_order_release);
@@ -237,6 +249,7 @@ void Session::Impl::run(List list, const char *what) {
     stop();
     fault.check();
   }
+  last.end = trace::now();
 }
 
 std::string Session::Impl::report(double seconds, const char *what) const {
@@ -278,6 +291,7 @@ Session::~Session() = default;
 
 const format::Plan &Session::plan() const { return impl->plan; }
 uint64_t Session::stepsDone() const { return impl->steps; }
+bool Session::failed() const { return impl->fault.raised(); }
 std::span<std::byte *const> Session::arenas() const { return impl->arenas; }
 
 uint64_t Session::arenaBytes() const {
@@ -308,9 +322,8 @@ StepResult Session::step() {
   result.step = impl->steps + 1;
   result.learningRate = learningRate(impl->plan.optimizer, result.step);
   impl->setScalars(result.step);
-  int64_t begin = trace::now();
   impl->run(&format::ClassProgram::step, "step");
-  result.seconds = static_cast<double>(trace::now() - begin) * 1e-9;
+  result.seconds = static_cast<double>(impl->last.end - impl->last.begin) * 1e-9;
   ++impl->steps;
   result.loss = metric("loss");
   result.gradNorm = metric("grad_norm");
@@ -395,14 +408,27 @@ void Session::nameTracks(trace::TraceFile &file) const {
       file.track(rank.rank, s, "rank " + std::to_string(rank.rank) + " (" + program.name + ")",
                  program.streams[s]);
   }
+  file.listTrack(impl->plan.ranks());
 }
 
-void Session::writeTrace(trace::TraceFile &file) {
-  for (Rank &rank : impl->ranks)
-    for (uint32_t s = 0; s < impl->plan.classes[rank.classIndex].streams.size(); ++s) {
-      file.add(rank.rank, s, rank.device->spans(s));
-      rank.device->spans(s).clear();
-    }
+void Session::writeTrace(trace::TraceFile &file) const {
+  auto forSpans = [&](auto visit) {
+    for (const Rank &rank : impl->ranks)
+      for (uint32_t s = 0; s < impl->plan.classes[rank.classIndex].streams.size(); ++s)
+        visit(rank.rank, s, rank.device->spans(s));
+  };
+  const auto &last = impl->last;
+  int64_t end = std::max(last.begin, last.end);
+  if (!last.end)
+    forSpans([&](uint32_t, uint32_t, const std::vector<trace::Span> &spans) {
+      if (!spans.empty())
+        end = std::max(end, spans.back().end);
+    });
+  file.list(std::string(last.what) + " " + std::to_string(last.number) + (last.end ? "" : ", which failed"),
+            last.begin, end);
+  forSpans([&](uint32_t rank, uint32_t stream, const std::vector<trace::Span> &spans) {
+    file.add(rank, stream, spans);
+  });
 }
 
 } // namespace hocket::exec

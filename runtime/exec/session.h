@@ -25,7 +25,7 @@ struct Options {
   double deadlineSeconds = 0;
   bool delays = false; ///< seeded random delays before every command (tests)
   uint64_t delaySeed = 0;
-  bool trace = false;
+  bool trace = false; ///< record spans, for writeTrace()
   /// Replaces the plan's code section (tests).
   device::KernelResolver resolve;
 };
@@ -69,6 +69,8 @@ public:
   bool hasEvaluation() const;
 
   uint64_t stepsDone() const;
+  /// Whether a list threw; the session takes no more then.
+  bool failed() const;
   /// A metric of the last list by name; nan when the plan has none.
   double metric(const std::string &name) const;
 
@@ -79,8 +81,9 @@ public:
   /// All ranks' memory, by rank; quiet between lists.
   std::span<std::byte *const> arenas() const;
 
-  /// Appends the last list's spans to a file and forgets them (Options::trace).
-  void writeTrace(trace::TraceFile &file);
+  /// Appends the last list, a step or evaluation, to a file (Options::trace); also after it failed: then the
+  /// tasks that were open have no end in it.
+  void writeTrace(trace::TraceFile &file) const;
   /// Declares the tracks; once per file, before any spans.
   void nameTracks(trace::TraceFile &file) const;
 

@@ -19,16 +19,13 @@ void TraceFile::event(const std::string &text) {
   first = false;
 }
 
-std::string TraceFile::microseconds(int64_t t) {
-  if (origin < 0)
-    origin = t;
-  int64_t ns = t - origin;
-  // Spans of other streams may have begun a little before the first one written.
-  std::string sign = ns < 0 ? "-" : "";
-  ns = ns < 0 ? -ns : ns;
+/// Nanoseconds in the microseconds of the format.
+static std::string decimal(int64_t ns) {
   std::string fraction = std::to_string(ns % 1000);
-  return sign + std::to_string(ns / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;
+  return std::to_string(ns / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;
 }
+
+std::string TraceFile::microseconds(int64_t t) const { return decimal(t - *origin); }
 
 void TraceFile::track(uint32_t rank, uint32_t stream, const std::string &rankName,
                       const std::string &streamName) {
@@ -37,6 +34,21 @@ void TraceFile::track(uint32_t rank, uint32_t stream, const std::string &rankNam
     event(head + ",\"name\":\"process_name\",\"args\":{\"name\":" + jsonString(rankName) + "}}");
   event(head + ",\"tid\":" + std::to_string(stream) +
         ",\"name\":\"thread_name\",\"args\":{\"name\":" + jsonString(streamName) + "}}");
+}
+
+void TraceFile::listTrack(uint32_t process) {
+  lists = process;
+  std::string head = "{\"ph\":\"M\",\"pid\":" + std::to_string(process);
+  event(head + ",\"name\":\"process_name\",\"args\":{\"name\":\"steps\"}}");
+  event(head + ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":-1}}");
+  event(head + ",\"tid\":0,\"name\":\"thread_name\",\"args\":{\"name\":\"steps\"}}");
+}
+
+void TraceFile::list(const std::string &name, int64_t begin, int64_t end) {
+  if (!origin)
+    origin = begin;
+  event("{\"ph\":\"X\",\"pid\":" + std::to_string(lists) + ",\"tid\":0,\"cat\":\"step\",\"name\":" +
+        jsonString(name) + ",\"ts\":" + microseconds(begin) + ",\"dur\":" + decimal(end - begin) + "}");
 }
 
 static const char *category(SpanKind kind) {
@@ -66,16 +78,18 @@ void TraceFile::add(uint32_t rank, uint32_t stream, std::span<const Span> spans)
     else if (s.kind == SpanKind::End)
       event("{\"ph\":\"E\"" + common + "}");
     else {
-      std::string duration = std::to_string((s.end - s.begin) % 1000);
-      event("{\"ph\":\"X\"" + common + ",\"dur\":" + std::to_string((s.end - s.begin) / 1000) + "." +
-            std::string(3 - duration.size(), '0') + duration + ",\"args\":{\"op\":" + jsonString(s.what) +
-            "}}");
+      event("{\"ph\":\"X\"" + common + ",\"dur\":" + decimal(s.end - s.begin) +
+            ",\"args\":{\"op\":" + jsonString(s.what) + "}}");
     }
   }
 }
 
+static constexpr std::string_view kEnd = "\n]}\n";
+
+void TraceFile::publish() { file.publish(kEnd); }
+
 void TraceFile::commit() {
-  file.write("\n]}\n");
+  file.write(kEnd);
   file.commit();
 }
 

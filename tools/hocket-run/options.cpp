@@ -3,6 +3,7 @@
 #include "runtime/error.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 
 namespace hocket::run {
@@ -15,6 +16,31 @@ static const CLI::Validator kWhole(
       return digits ? std::string() : "'" + text + "' is not a whole number from 0 to 999999999999999999";
     },
     "", "whole number");
+
+/// The steps of --trace-steps, or the default: after the first step, which pays for page faults and the
+/// start-up of libraries; ten, since a step of many ranks has thousands of spans.
+static void chooseTraced(const std::string &text, Options &o) {
+  auto bad = [&](const std::string &what) { throw CLI::ValidationError("--trace-steps", what); };
+  if (o.steps == 0)
+    throw CLI::ValidationError("--trace", "there are no steps to trace: --steps is 0");
+  o.traceDefault = text.empty();
+  if (text.empty()) {
+    o.traceFirst = std::min<uint64_t>(2, o.steps);
+    o.traceLast = std::min<uint64_t>(11, o.steps);
+    return;
+  }
+  size_t dots = text.find("..");
+  std::string first = text.substr(0, dots), last = dots == std::string::npos ? first : text.substr(dots + 2);
+  if (last.empty())
+    last = std::to_string(o.steps);
+  for (std::string *number : {&first, &last})
+    if (!kWhole(*number).empty())
+      bad("'" + text + "' is no range of steps; write A..B, A.. or A");
+  o.traceFirst = std::stoull(first);
+  o.traceLast = std::stoull(last);
+  if (o.traceFirst < 1 || o.traceFirst > o.traceLast || o.traceLast > o.steps)
+    bad("'" + text + "' is not within the run's steps, 1.." + std::to_string(o.steps));
+}
 
 std::optional<int> parse(int argc, char **argv, Options &o) {
   CLI::App app("Trains the model of a plan file on this machine.", "hocket-run");
@@ -43,7 +69,15 @@ std::optional<int> parse(int argc, char **argv, Options &o) {
   app.add_option("--save-gradients", o.saveGradients, "Write the last step's gradients as safetensors")
       ->type_name("FILE");
   app.add_option("--metrics", o.metrics, "Write one JSON object a step")->type_name("F.jsonl");
-  app.add_option("--trace", o.trace, "Write a Chrome trace, one track a stream")->type_name("F.json");
+  CLI::Option *trace =
+      app.add_option("--trace", o.trace, "Write a Chrome trace: a track a stream, and one for the steps")
+          ->type_name("F.json");
+  std::string traced;
+  app.add_option("--trace-steps", traced,
+                 "Steps in --trace: A..B, A.. or A; default 2..11, ten steps after the first, which warms up "
+                 "(of a run of one step: 1).  A step that fails is always in it")
+      ->needs(trace)
+      ->type_name("A..B");
   app.add_option("--deadline", o.deadline,
                  "Seconds without progress before the run is ended; default 20 steps' estimate, at least 30")
       ->check(CLI::Range(0.01, 1e9))
@@ -72,6 +106,8 @@ std::optional<int> parse(int argc, char **argv, Options &o) {
     if (o.countAllocations && (o.dryRun || o.steps < 2))
       throw CLI::ValidationError("--count-allocations",
                                  "counts in steps after the first: --steps must be at least 2");
+    if (*trace && !o.dryRun)
+      chooseTraced(traced, o);
   } catch (const CLI::ParseError &e) {
     return app.exit(e) == 0 ? kExitOk : kExitBadInput;
   }

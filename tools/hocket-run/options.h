@@ -11,6 +11,8 @@ namespace hocket::run {
 struct Options {
   std::string plan, data, init, save, saveGradients, metrics, trace;
   uint64_t steps = 0, seed = 0;
+  uint64_t traceFirst = 0, traceLast = 0; ///< the steps in --trace
+  bool traceDefault = true;               ///< they were not chosen
   std::optional<data::TokenType> dataType;
   data::Order order = data::Order::Random;
   double deadline = 0;

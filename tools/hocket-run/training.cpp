@@ -7,6 +7,7 @@
 #include "tools/hocket-run/memory.h"
 #include "tools/hocket-run/say.h"
 #include "tools/hocket-run/signals.h"
+#include "tools/hocket-run/step_trace.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <limits>
+#include <optional>
 #include <unistd.h>
 
 namespace hocket::run {
@@ -39,8 +41,11 @@ public:
   ~Progress() { clear(); }
 
   void note(const std::string &text) {
-    if (quiet)
-      return;
+    if (!quiet)
+      tell(text);
+  }
+  /// What must be said even to those who want no progress.
+  void tell(const std::string &text) {
     clear();
     say("{}\n", text);
   }
@@ -89,7 +94,7 @@ bool sameFile(const std::string &a, const std::string &b) {
 /// The optional outputs, opened before any work so that a bad path ends the run early.
 struct Outputs {
   std::unique_ptr<data::LogFile> metrics;
-  std::unique_ptr<trace::TraceFile> trace;
+  std::optional<StepTrace> trace;
   std::unique_ptr<data::OutputDirectory> save;
 
   Outputs(const Options &o, const format::Plan &plan) {
@@ -114,7 +119,7 @@ struct Outputs {
     if (!o.metrics.empty())
       metrics = std::make_unique<data::LogFile>(o.metrics);
     if (!o.trace.empty())
-      trace = std::make_unique<trace::TraceFile>(o.trace, plan.strings);
+      trace.emplace(o, plan);
     if (!o.save.empty()) {
       save = std::make_unique<data::OutputDirectory>(o.save);
       data::OutputFile probe(o.save + "/model.safetensors");
@@ -132,10 +137,6 @@ struct Outputs {
           "{{\"step\":{},\"loss\":{},\"grad_norm\":{},\"lr\":{},\"seconds\":{},\"tokens_per_s\":{}}}\n",
           r.step, number(r.loss), number(r.gradNorm), number(r.learningRate), number(r.seconds),
           number(tokens / r.seconds)));
-  }
-  void commit() {
-    if (trace)
-      trace->commit();
   }
 };
 
@@ -159,16 +160,8 @@ exec::Options sessionOptions(const Options &o) {
   return e;
 }
 
-} // namespace
-
-Result train(format::Plan plan, const Options &o) {
-  allocations::ourThread = true;
-  Progress progress(o.quiet, o.steps);
-  progress.stage("loading");
-  Outputs outputs(o, plan);
-  data::Tokens text(o.data, o.dataType.value_or(data::tokenTypeOf(o.data)),
-                    {plan.globalBatch, plan.sequence, plan.vocabulary});
-  exec::Session session(std::move(plan), sessionOptions(o));
+Result train(exec::Session &session, const data::Tokens &text, const Options &o, Outputs &outputs,
+             Progress &progress) {
   const double tokens = double(session.plan().globalBatch) * session.plan().sequence;
   session.initialize();
   if (!o.init.empty()) {
@@ -180,16 +173,7 @@ Result train(format::Plan plan, const Options &o) {
             ? ""
             : fmt::format("; ignored {}, among them '{}'", report.ignored.size(), report.ignored.front())));
   }
-  if (outputs.trace)
-    session.nameTracks(*outputs.trace);
-  auto flushTrace = [&] {
-    if (outputs.trace)
-      session.writeTrace(*outputs.trace);
-  };
-  auto goOn = [&] {
-    flushTrace();
-    return stopRequested() == 0;
-  };
+  auto goOn = [] { return stopRequested() == 0; };
 
   Result result;
   result.counted = kCountsAllocations;
@@ -198,7 +182,6 @@ Result train(format::Plan plan, const Options &o) {
   if (session.hasEvaluation() && text.validationTokens()) {
     progress.stage("evaluating on the tail of the text");
     result.validationBefore = session.evaluate(text, goOn);
-    flushTrace();
     outputs.evaluation(0, result.validationBefore);
     if (std::isfinite(result.validationBefore))
       progress.note(fmt::format("validation loss {:.4f} before training", result.validationBefore));
@@ -211,16 +194,15 @@ Result train(format::Plan plan, const Options &o) {
     allocations::counts.counting.store(t > 1);
     exec::StepResult r = session.step(text, o.order);
     allocations::counts.counting.store(false);
-    flushTrace();
+    if (outputs.trace)
+      outputs.trace->stepDone(session, t);
     seconds.push_back(r.seconds);
     outputs.step(r, tokens);
     progress.step(r, o.steps, tokens / r.seconds);
     result.steps = t;
     result.trainLoss = r.loss;
-    if (!std::isfinite(r.loss)) {
-      outputs.commit(); // the way there is worth a look; the weights are not
+    if (!std::isfinite(r.loss))
       throw Error(kExitRunTime, fmt::format("the loss of step {} is {}; no weights were saved", t, r.loss));
-    }
   }
   result.ourAllocations = allocations::counts.ours.load();
   result.libraryAllocations = allocations::counts.library.load();
@@ -239,7 +221,6 @@ Result train(format::Plan plan, const Options &o) {
   if (session.hasEvaluation() && text.validationTokens() && !stopRequested()) {
     progress.stage("evaluating on the tail of the text");
     result.validationAfter = o.steps ? session.evaluate(text, goOn) : result.validationBefore;
-    flushTrace();
     if (o.steps)
       outputs.evaluation(result.steps, result.validationAfter);
   }
@@ -250,9 +231,37 @@ Result train(format::Plan plan, const Options &o) {
     result.saved = true;
   }
   measureMemory(session, text, result); // after the last thing that takes memory
-  outputs.commit();
   result.signal = stopRequested();
   return result;
+}
+
+} // namespace
+
+Result train(format::Plan plan, const Options &o) {
+  allocations::ourThread = true;
+  Progress progress(o.quiet, o.steps);
+  progress.stage("loading");
+  Outputs outputs(o, plan);
+  data::Tokens text(o.data, o.dataType.value_or(data::tokenTypeOf(o.data)),
+                    {plan.globalBatch, plan.sequence, plan.vocabulary});
+  exec::Session session(std::move(plan), sessionOptions(o));
+  if (!outputs.trace)
+    return train(session, text, o, outputs, progress);
+  outputs.trace->begin(session);
+  try {
+    Result result = train(session, text, o, outputs, progress);
+    progress.tell(outputs.trace->finish());
+    return result;
+  } catch (const std::exception &) {
+    // What ended the run is the error to report, not that its trace could not be written.
+    try {
+      outputs.trace->failed(session);
+      progress.tell(outputs.trace->finish());
+    } catch (const Error &e) {
+      progress.tell(std::string("no trace: ") + e.what());
+    }
+    throw;
+  }
 }
 
 } // namespace hocket::run

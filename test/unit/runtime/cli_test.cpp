@@ -70,6 +70,15 @@ protected:
             contents(directory + "/stderr")};
   }
   Outcome run(const std::string &arguments) { return finish(start(arguments)); }
+  /// Names on a trace's track of steps.
+  static std::vector<std::string> steps(const std::string &path) {
+    std::vector<std::string> names;
+    nlohmann::json trace = nlohmann::json::parse(contents(path));
+    for (const auto &event : trace["traceEvents"])
+      if (event["ph"] == "X" && event["pid"] == 4)
+        names.push_back(event["name"]);
+    return names;
+  }
   /// Names of files left in the directory that should not be there.
   int temporaries() {
     int n = 0;
@@ -119,6 +128,50 @@ TEST_F(RunTest, TrainsAndReports) {
   nlohmann::json result = nlohmann::json::parse(o.out);
   EXPECT_EQ(result["validation_loss_before"], lines.back()["eval"]);
   EXPECT_LT(result["resident_beside_bytes"].get<int64_t>(), 64 << 20);
+}
+
+// Which steps are in a trace, and that standard error says so.
+TEST_F(RunTest, TracedSteps) {
+  std::string path = directory + "/t.json", args = plan + " --data " + text + " -q --trace " + path;
+  auto expect = [&](const std::string &more, int first, int last, const std::string &said) {
+    std::filesystem::remove(path);
+    Outcome o = run(args + more);
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_EQ(o.err, path + " has " + said + "\n") << more;
+    std::vector<std::string> expected;
+    for (int i = first; i <= last; ++i)
+      expected.push_back("step " + std::to_string(i));
+    EXPECT_EQ(steps(path), expected) << more;
+  };
+  std::string hint = "; --trace-steps A..B traces others";
+  expect(" --steps 30", 2, 11, "steps 2 to 11 of 30" + hint);
+  expect(" --steps 5", 2, 5, "steps 2 to 5 of 5" + hint);
+  expect(" --steps 1", 1, 1, "step 1 of 1" + hint);
+  expect(" --steps 9 --trace-steps 4..6", 4, 6, "steps 4 to 6 of 9");
+  expect(" --steps 9 --trace-steps 7..", 7, 9, "steps 7 to 9 of 9");
+  expect(" --steps 9 --trace-steps 3", 3, 3, "step 3 of 9");
+  std::filesystem::remove(path);
+  for (const char *bad :
+       {"0..3", "3..2", "2..10", "10", "x", "..", "1...2", "-1..2", "1..99999999999999999999"}) {
+    Outcome o = run(args + " --steps 9 --trace-steps=" + bad);
+    EXPECT_EQ(o.code, 2) << bad;
+    EXPECT_NE(o.err.find("--trace-steps"), std::string::npos) << o.err;
+  }
+  EXPECT_EQ(run(args + " --steps 0").code, 2);
+  EXPECT_EQ(run(plan + " --data " + text + " --steps 9 --trace-steps 3").code, 2); // no --trace
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// A run that is killed leaves the trace of the steps that it made.
+TEST_F(RunTest, ATraceSurvivesKilling) {
+  pid_t pid = start(plan + " --data " + text + " --steps 100000000 --trace " + directory +
+                    "/t.json --metrics " + directory + "/m.jsonl");
+  for (int i = 0; i < 1000 && contents(directory + "/m.jsonl").find("\"step\":12,") == std::string::npos; ++i)
+    usleep(10000);
+  kill(pid, SIGKILL);
+  EXPECT_EQ(finish(pid).code, -SIGKILL);
+  EXPECT_EQ(steps(directory + "/t.json").size(), 10u);
+  EXPECT_EQ(temporaries(), 0);
 }
 
 // Progress that nobody reads never ends a run.
@@ -253,8 +306,9 @@ TEST_F(RunTest, NonFiniteLossEndsTheRun) {
   p.optimizer.lr = 1e38;
   writePlan(plan, p);
   Outcome o = run(plan + " --data " + text + " --steps 50 --save " + directory + "/saved --metrics " +
-                  directory + "/m.jsonl");
+                  directory + "/m.jsonl --trace-steps 1.. --trace " + directory + "/t.json");
   EXPECT_EQ(o.code, 4) << o.err;
+  EXPECT_TRUE(nlohmann::json::accept(contents(directory + "/t.json")));
   EXPECT_NE(o.err.find("no weights were saved"), std::string::npos) << o.err;
   EXPECT_NE(contents(directory + "/m.jsonl").find("\"loss\":null"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(directory + "/saved/model.safetensors"));

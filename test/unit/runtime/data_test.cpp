@@ -160,6 +160,43 @@ TEST_F(DataTest, OutputAppearsWhenComplete) {
   EXPECT_THROW(data::OutputFile(directory + "/no/such/dir/file"), Error);
 }
 
+// What was published stays whole, whatever is written after it and however that ends.
+TEST_F(DataTest, PublishedStays) {
+  std::string path = directory + "/out", end = " the end";
+  auto contents = [&] {
+    std::ifstream f(path);
+    return std::string(std::istreambuf_iterator<char>(f), {});
+  };
+  {
+    data::OutputFile file(path);
+    file.write("one,");
+    EXPECT_FALSE(std::filesystem::exists(path));
+    file.publish(end);
+    EXPECT_EQ(contents(), "one, the end");
+    data::removeTemporaries();
+    file.write("two,");
+    file.publish(end);
+    EXPECT_EQ(contents(), "one,two, the end");
+    file.publish("!"); // a shorter end
+    EXPECT_EQ(contents(), "one,two,!");
+    file.write(std::string(200000, 'x')); // beyond the buffer, and never finished
+    EXPECT_GT(std::filesystem::file_size(path), 100000u);
+  }
+  EXPECT_EQ(contents(), "one,two,!");
+  {
+    data::OutputFile file(path);
+    file.write("new");
+    file.publish(end);
+    file.write("er");
+    file.write(end);
+    file.commit();
+  }
+  EXPECT_EQ(contents(), "newer the end");
+  EXPECT_EQ(
+      std::distance(std::filesystem::directory_iterator(directory), std::filesystem::directory_iterator()),
+      1);
+}
+
 TEST_F(DataTest, FullDisk) {
   if (!std::filesystem::exists("/dev/full"))
     GTEST_SKIP();

@@ -171,7 +171,7 @@ TEST(Session, DeadlineNamesWhoWaits) {
   EXPECT_EQ(code, kExitRunTime) << what;
   EXPECT_NE(what.find("step 1: no operation finished"), std::string::npos) << what;
   EXPECT_NE(what.find("rank 0, stream pp: group 'send x', for "), std::string::npos) << what;
-  EXPECT_NE(what.find("rank 2, stream world: all_reduce 'norm', for ranks 0, 1"), std::string::npos) << what;
+  EXPECT_NE(what.find("rank 2, stream pp: all_reduce 'norm', for ranks 0, 1"), std::string::npos) << what;
   // The session stays ended.
   EXPECT_THROW(session.step(), Error);
 }
@@ -259,36 +259,85 @@ TEST(Session, SaveAndLoadAgain) {
   std::filesystem::remove_all(directory);
 }
 
+/// Steps of the tiny plan, traced into `path`; what the last threw, if it did.
+static std::string traced(Plan plan, exec::Options o, const std::string &path, int steps) {
+  o.trace = true;
+  exec::Session session(std::move(plan), o);
+  trace::TraceFile file(path, session.plan().strings);
+  session.nameTracks(file);
+  session.initialize();
+  int32_t tokens[16], labels[16];
+  for (int k = 0; k < steps; ++k) {
+    setRows(session, tokens, labels, k);
+    try {
+      session.step();
+    } catch (const Error &e) {
+      EXPECT_TRUE(session.failed());
+      session.writeTrace(file);
+      file.publish(); // the program ends here
+      return e.what();
+    }
+    session.writeTrace(file);
+  }
+  file.commit();
+  return "";
+}
+
+static nlohmann::json eventsOf(const std::string &path) {
+  std::ifstream in(path);
+  return nlohmann::json::parse(in)["traceEvents"];
+}
+
 TEST(Session, Trace) {
   std::string path = testing::TempDir() + "/hocket_trace.json";
-  {
-    exec::Options o = options();
-    o.trace = true;
-    exec::Session session(tinyRunPlan(), o);
-    trace::TraceFile file(path, session.plan().strings);
-    session.nameTracks(file);
-    session.initialize();
-    int32_t tokens[16], labels[16];
-    for (int k = 0; k < 3; ++k) {
-      setRows(session, tokens, labels, k);
-      session.step();
-      session.writeTrace(file);
-    }
-    file.commit();
-  }
-  std::ifstream in(path);
-  nlohmann::json trace = nlohmann::json::parse(in);
+  EXPECT_EQ(traced(tinyRunPlan(), options(), path, 3), "");
   std::map<std::string, int> phases, operations;
-  for (const auto &e : trace["traceEvents"]) {
+  std::vector<std::pair<double, double>> steps;
+  double last = 0;
+  for (const auto &e : eventsOf(path)) {
     ++phases[e["ph"].get<std::string>()];
-    if (e["ph"] == "X")
+    if (e["ph"] != "M") {
+      EXPECT_GE(e["ts"].get<double>(), 0);
+      last = std::max(last, e["ts"].get<double>() + e.value("dur", 0.0));
+    }
+    if (e["pid"] == 4 && e["ph"] == "X") { // the track of steps
+      steps.emplace_back(e["ts"], e["ts"].get<double>() + e["dur"].get<double>());
+      EXPECT_EQ(e["name"], "step " + std::to_string(steps.size()));
+    } else if (e["ph"] == "X") {
       ++operations[e["args"]["op"].get<std::string>()];
-    EXPECT_LT(e["pid"].get<int>(), 4);
+      // It stands in the file after its step, and lies within it.
+      EXPECT_GE(e["ts"].get<double>(), steps.back().first);
+      EXPECT_LE(e["ts"].get<double>() + e["dur"].get<double>(), steps.back().second);
+    }
   }
-  EXPECT_EQ(phases["M"], 4 * 4 + 4);
+  // Tracks of 4 ranks and their names; of the steps: two names and the order.
+  EXPECT_EQ(phases["M"], 4 * int(tinyPlan().classes[0].streams.size()) + 4 + 3);
   EXPECT_EQ(phases["B"], 4 * 2 * 3);
   EXPECT_EQ(phases["E"], phases["B"]);
   // Per rank and step: two forward layers for two micro-batches, and the norm.
   EXPECT_EQ(operations["all_reduce"], 4 * 3 * (2 * 2 + 1));
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[0].first, 0);
+  EXPECT_EQ(last, steps[2].second);
+  std::filesystem::remove(path);
+}
+
+// A step that hangs is in the trace, with the operations that it hung in.
+TEST(Session, TraceOfAFailure) {
+  std::string path = testing::TempDir() + "/hocket_trace_failure.json";
+  Plan p = tinyRunPlan();
+  ClassProgram &c = p.classes[1];
+  c.step.erase(c.step.begin() + 4, c.step.begin() + 8); // as in DeadlineNamesWhoWaits
+  exec::Options o = options();
+  o.deadlineSeconds = 0.3;
+  EXPECT_NE(traced(p, o, path, 3).find("no operation finished"), std::string::npos);
+  bool step = false, send = false;
+  for (const auto &e : eventsOf(path))
+    if (e["ph"] == "X") {
+      step |= e["name"] == "step 1, which failed" && e["dur"].get<double>() > 0.3e6;
+      send |= e["name"] == "send x" && e["dur"].get<double>() > 0.3e6;
+    }
+  EXPECT_TRUE(step);
+  EXPECT_TRUE(send);
   std::filesystem::remove(path);
 }
