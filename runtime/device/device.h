@@ -32,6 +32,9 @@ struct Argument {
   bool byValue = false;
 };
 
+/// Bytes of a host call's payload at most.
+inline constexpr uint32_t kMaxPayload = 12 << 10;
+
 /// What runs on a stream for the host: `run(context, payload)`, where payload is
 /// the stream's copy of the bytes given.
 struct HostCall {

@@ -74,6 +74,7 @@ struct Exchange {
   uint64_t count = 0;
   Leg legs[kMaxGroup];
 };
+static_assert(sizeof(Exchange) <= device::kMaxPayload);
 
 } // namespace
 

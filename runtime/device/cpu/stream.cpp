@@ -60,7 +60,7 @@ uint64_t *CpuStream::reserve(Kind kind, size_t words, uint32_t name) {
   uint64_t needed = words + skipped;
   if (at + needed - head.load(std::memory_order_acquire) > kCapacity) {
     wantsRoom.store(true, std::memory_order_seq_cst);
-    bool room = drained.wait([&] { return at + needed - head.load(std::memory_order_acquire) <= kCapacity; },
+    bool room = drained.wait([&] { return at + needed - head.load(std::memory_order_seq_cst) <= kCapacity; },
                              *shared.fault);
     wantsRoom.store(false, std::memory_order_relaxed);
     if (!room)
@@ -205,19 +205,23 @@ void CpuStream::work() {
     std::memcpy(&h, record, sizeof h);
     if (h.kind == Stop)
       return;
-    if (shared.delays && h.kind != Skip)
-      delay(count);
-    if (h.kind != Skip)
+    if (h.kind != Skip) {
+      if (h.kind == Host)
+        kindText.store(record[3], std::memory_order_release);
+      doing.store(*record, std::memory_order_release);
+      if (shared.delays)
+        delay(count);
       execute(record, h);
-    // A command that gave up because of a fault stays at the head, for the report.
+      doing.store(0, std::memory_order_release);
+    }
     if (shared.fault->raised())
       return;
     at += h.words;
-    head.store(at, std::memory_order_release);
-    executed.store(count + 1, std::memory_order_relaxed);
+    head.store(at, std::memory_order_seq_cst);
+    executed.store(count + 1, std::memory_order_release);
     // The issue thread waits for the end, or for room: wake it once half of the ring is free.
     uint64_t pending = tail.load(std::memory_order_relaxed) - at;
-    if (pending == 0 || (pending < kCapacity / 2 && wantsRoom.load(std::memory_order_relaxed)))
+    if (pending == 0 || (pending < kCapacity / 2 && wantsRoom.load(std::memory_order_seq_cst)))
       drained.notify();
   }
 }
@@ -291,45 +295,43 @@ void CpuStream::execute(const uint64_t *r, Head h) {
 }
 
 Waiting CpuStream::waiting() const {
+  uint64_t count, word, text;
+  do {
+    count = executed.load(std::memory_order_acquire);
+    word = doing.load(std::memory_order_acquire);
+    text = kindText.load(std::memory_order_acquire);
+  } while (executed.load(std::memory_order_acquire) != count);
   Waiting result;
   result.stream = index;
-  uint64_t at = head.load(std::memory_order_acquire);
-  while (at != tail.load(std::memory_order_acquire)) {
-    const uint64_t *r = &ring[at & kMask];
-    Head h;
-    std::memcpy(&h, r, sizeof h);
-    if (h.kind == Skip) {
-      at += h.words;
-      continue;
-    }
-    result.idle = false;
-    result.name = h.name;
-    switch (h.kind) {
-    case Launch:
-      result.what = "kernel";
-      break;
-    case Gemm:
-      result.what = "gemm";
-      break;
-    case Copy:
-      result.what = "copy";
-      break;
-    case Fill:
-      result.what = "fill";
-      break;
-    case Wait:
-    case Record:
-      result.what =
-          (h.kind == Wait ? "wait for event " : "record of event ") + std::to_string(r[1] / shared.streams);
-      result.name = UINT32_MAX;
-      break;
-    case Host:
-      result.what = pointer<const char>(r[3]);
-      break;
-    default:
-      result.what = "mark";
-      break;
-    }
+  result.idle = word == 0;
+  if (result.idle)
+    return result;
+  Head h;
+  std::memcpy(&h, &word, sizeof h);
+  result.name = h.name;
+  switch (h.kind) {
+  case Launch:
+    result.what = "kernel";
+    break;
+  case Gemm:
+    result.what = "gemm";
+    break;
+  case Copy:
+    result.what = "copy";
+    break;
+  case Fill:
+    result.what = "fill";
+    break;
+  case Wait:
+  case Record:
+    result.what = (h.kind == Wait ? "wait for event " : "record of event ") + std::to_string(h.name);
+    result.name = UINT32_MAX;
+    break;
+  case Host:
+    result.what = pointer<const char>(text);
+    break;
+  default:
+    result.what = "mark";
     break;
   }
   return result;

@@ -1,7 +1,8 @@
 //===- stream.h - A stream: an asynchronous queue with its own thread -------===//
 //
 // Commands are variable-size records in a ring that only the issue thread
-// writes and only the worker reads.  Nothing is allocated after construction.
+// writes and only the worker reads; others see the worker's command in `doing`.
+// Nothing is allocated after construction.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -74,6 +75,12 @@ private:
   };
   static constexpr uint64_t kCapacity = 1 << 14; ///< words of 8 bytes: 128 KiB
   static constexpr uint64_t kMask = kCapacity - 1;
+  /// The longest record: a launch whose arguments are all values.
+  static constexpr uint64_t kMaxRecord = 3 + 2 * kMaxArguments;
+  static_assert(4 + kMaxPayload / 8 <= kMaxRecord);
+  // A record and what is skipped before it fit once half of the ring is free: then the worker wakes
+  // reserve().
+  static_assert(2 * kMaxRecord <= kCapacity / 2);
 
   /// Reserves `words` contiguous words (the head included) and returns them; null after a fault.
   uint64_t *reserve(Kind kind, size_t words, uint32_t name);
@@ -87,8 +94,15 @@ private:
   std::unique_ptr<uint64_t[]> ring;
   alignas(64) std::atomic<uint64_t> tail{0}; ///< words written, by the issue thread
   alignas(64) std::atomic<uint64_t> head{0}; ///< words consumed, by the worker
-  std::atomic<uint64_t> executed{0};
+  /// Set while reserve() waits for room.  It and `head` are two sides of one decision (reserve writes
+  /// wantsRoom, then reads head; the worker writes head, then reads wantsRoom), so all four are sequentially
+  /// consistent: one of the two sees the other's write, and no wake-up is lost.
   std::atomic<bool> wantsRoom{false};
+  /// The command that the worker is in, as its head word, 0 between commands; and the text of a Host command.
+  /// Written in the order kindText, doing, (command), doing = 0, executed, each with release: a reader that
+  /// finds the same `executed` before and after has both of one command.
+  std::atomic<uint64_t> doing{0}, kindText{0};
+  std::atomic<uint64_t> executed{0};
   Gate filled, drained;
   std::vector<std::unique_ptr<MatmulLibrary::Product>> products;
   std::shared_ptr<MatmulLibrary> library;

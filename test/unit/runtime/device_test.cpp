@@ -123,6 +123,43 @@ TEST(Device, WaitBindsToTheLastEarlierRecord) {
   EXPECT_EQ(passed.load(), 1);
 }
 
+// A report may be made while streams run: what it says of a stream is one command's, never parts of two.
+TEST(Device, WaitingIsOneCommand) {
+  Rig rig;
+  static const char *const kinds[] = {"zero", "one", "two", "three", "four", "five", "six"};
+  std::atomic<bool> stop{false};
+  std::atomic<int> seen{0};
+  std::thread reader([&] {
+    while (!stop.load()) {
+      device::Waiting w = rig.device->waiting(0);
+      if (w.idle)
+        continue;
+      ++seen;
+      if (w.what == "fill")
+        EXPECT_EQ(w.name, 99u);
+      else if (w.name < 7)
+        EXPECT_EQ(w.what, kinds[w.name]);
+      else
+        ADD_FAILURE() << w.what << " " << w.name;
+    }
+  });
+  auto nothing = [](void *, void *) {};
+  uint64_t payload[5] = {};
+  uint32_t issued = 0;
+  // Enough of the ring's rounds, and until the reader has met some commands.
+  for (; issued < 50000 || (seen.load() < 100 && issued < 5000000); ++issued) {
+    uint32_t name = issued % 7;
+    rig.device->stream(0).host({nothing, nullptr, payload, 8 * (issued % 6), kinds[name]}, name);
+    if (issued % 5 == 0)
+      rig.device->stream(0).fill(rig.device->arena(), 1000, 99);
+  }
+  ASSERT_TRUE(rig.device->finish());
+  stop = true;
+  reader.join();
+  EXPECT_GE(seen.load(), 100);
+  EXPECT_TRUE(rig.device->waiting(0).idle);
+}
+
 TEST(Device, PoolSplitsTheWork) {
   for (uint32_t threads : {1u, 2u, 3u, 5u}) {
     Rig rig(threads);
