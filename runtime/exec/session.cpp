@@ -3,6 +3,7 @@
 #include "runtime/comm/local/world.h"
 #include "runtime/device/cpu/allocations.h"
 #include "runtime/device/cpu/device.h"
+#include "runtime/device/cpu/memory_limit.h"
 #include "runtime/error.h"
 #include "runtime/exec/issue.h"
 #include "runtime/exec/schedule.h"
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <limits>
 #include <system_error>
-#include <unistd.h>
 
 namespace hocket::exec {
 
@@ -100,11 +100,12 @@ void Session::Impl::checkSize() const {
                                        " threads, with a thread for each stream, are " +
                                        std::to_string(threads) +
                                        " threads; all ranks run in one process here, which may have 4096");
-  uint64_t memory =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  if (bytes > memory)
-    throw Error(kExitIncompatible, "the plan's arenas need " + std::to_string(bytes) +
-                                       " bytes, this machine has " + std::to_string(memory));
+  device::cpu::MemoryLimit memory = device::cpu::memoryLimit();
+  if (bytes > memory.bytes)
+    throw Error(kExitNo, "the plan does not fit: its arenas need " + std::to_string(bytes) +
+                             " bytes, which is " + std::to_string(bytes - memory.bytes) + " more than the " +
+                             std::to_string(memory.bytes) + " that this process may have (" + memory.source +
+                             "); a smaller micro-batch or a shorter sequence needs less");
 }
 
 Session::Impl::Impl(format::Plan p, Options o) : plan(std::move(p)), options(std::move(o)) {

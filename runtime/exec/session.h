@@ -37,8 +37,8 @@ struct StepResult {
 
 class Session {
 public:
-  /// Throws Error: 3 for another CPU, library or machine size, 1 or 2 for a plan
-  /// that does not hold together, 4 when the system refuses memory or threads.
+  /// Throws Error: 3 for another CPU, library or number of threads, 1 for memory that this machine has not,
+  /// 1 or 2 for a plan that does not hold together, 4 when the system refuses memory or threads.
   Session(format::Plan plan, Options options);
   ~Session();
   Session(const Session &) = delete;
