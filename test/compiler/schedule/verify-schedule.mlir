@@ -29,6 +29,11 @@
 // RUN: sed '/stash = 1.*task = @s0.B/d' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=FULL
 // RUN: sed 's/outputs = \["sum loss"\], stage = "s1"/outputs = ["sum loss"], stage = "s7"/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=TASK-STAGE
 // RUN: sed 's/{stage = "s1", table = "init"}/{stage = "s7", table = "init"}/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER-STAGE
+// RUN: sed '0,/sched.transfers {/s//sched.transfers {\n%%z = arith.constant 1 : index/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=NEITHER
+// RUN: sed '0,/level = 11/s//level = 12/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=LEVEL
+// RUN: sed '/^  sched.order {$/{:a;N;/table = /!ba;/stage = "s1", table = "init"/d}' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-TABLE
+// RUN: sed '/place.mesh/s/stage = 1/stage = 2/' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=MESH-STAGE
+// RUN: sed '/place.mesh/d' %t | not hocket-opt --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-MESHES
 // RUN: not hocket-opt %s --hocket-verify-schedule 2>&1 | FileCheck %s --check-prefix=CIRCLE
 
 // NO-SEND: is one of 2 sends from stage 1 to stage 0, which receives 3
@@ -58,11 +63,16 @@
 // FULL: leaves slot 0 of "recv dz" full (micro-batch 1)
 // TASK-STAGE: belongs to unknown stage "s7"
 // ORDER-STAGE: is for unknown stage "s7"
+// NEITHER: 'arith.constant' op is neither send nor recv
+// LEVEL: of "param emb" for micro-batch 0 meets the send of "param emb" for micro-batch 0
+// NO-TABLE: stage 1 has no table "init"
+// MESH-STAGE: has stage 2 of 2
+// NO-MESHES: has no meshes
 
 // Two stages that send before they receive: each waits for the other.
 par.mesh {axes = ["pipeline"], sizes = array<i64: 2>, sym_name = "mesh", time = ["micro"], times = array<i64: 1>}
-place.mesh {axes = [], sizes = array<i64>, sym_name = "s0", stage = 0 : i64, layers = array<i64: 0, 1>}
-place.mesh {axes = [], sizes = array<i64>, sym_name = "s1", stage = 1 : i64, layers = array<i64: 1, 2>}
+place.mesh {device = 0 : i64, strides = array<i64>, axes = [], sizes = array<i64>, sym_name = "s0", stage = 0 : i64, layers = array<i64: 0, 1>}
+place.mesh {device = 2 : i64, strides = array<i64>, axes = [], sizes = array<i64>, sym_name = "s1", stage = 1 : i64, layers = array<i64: 1, 2>}
 sched.comm {axes = ["pipeline"], order = 0 : i64, pair, sym_name = "pipeline"}
 sched.task @s0.F {
 ^bb0(%x: tensor<f32>, %y: tensor<f32>):

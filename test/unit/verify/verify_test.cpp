@@ -56,7 +56,7 @@ TEST(Verify, ClassBoxesPartitionTheMesh) {
 }
 
 TEST(Verify, PlanNumbers) {
-  EXPECT_FINDING("global batch is 0", { p.globalBatch = 0; });
+  EXPECT_FINDING("global batch is 0; legal: at least 1", { p.globalBatch = 0; });
   EXPECT_FINDING("sequence is 0", { p.sequence = 0; });
   EXPECT_FINDING("vocabulary is 0", { p.vocabulary = 0; });
   EXPECT_FINDING("micro-batches is 0", { p.microBatches = 0; });
@@ -99,7 +99,8 @@ TEST(Verify, AffinesAndScalars) {
 
 TEST(Verify, Optimizer) {
   EXPECT_FINDING("optimizer: lr is out of range; legal: a finite number from 0", { p.optimizer.lr = NAN; });
-  EXPECT_FINDING("optimizer: min_lr is out of range", { p.optimizer.minLr = -1; });
+  EXPECT_FINDING("optimizer: min_lr is out of range; legal: a finite number from 0",
+                 { p.optimizer.minLr = -1; });
   EXPECT_FINDING("optimizer: eps is out of range", { p.optimizer.eps = -1; });
   EXPECT_FINDING("optimizer: decay is out of range", { p.optimizer.decay = INFINITY; });
   EXPECT_FINDING("optimizer: clip is out of range", { p.optimizer.clip = -1; });
