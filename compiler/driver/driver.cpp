@@ -18,6 +18,7 @@
 #include "mlir/IR/Verifier.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
 
 #include <unistd.h>
 
@@ -50,6 +51,8 @@ private:
   /// The first is what a depfile speaks of.
   bool write(ArrayRef<Output> outputs);
   int answer();
+  /// Where the report goes: not between the bytes of an output on standard output.
+  raw_ostream &report() const { return request.output == "-" ? errs() : outs(); }
 
   const PlanRequest &request;
   Diagnostics &diags;
@@ -60,7 +63,12 @@ private:
 };
 
 int Compilation::answer() {
-  diags.print(errs(), request.messageFormat, useColor(request.color, STDERR_FILENO));
+  bool document = request.json && diags.failed();
+  if (document)
+    diags.printErrorDocument(report(), diags.exitCode());
+  // On standard error a document stands alone.
+  if (!document || &report() != &errs())
+    diags.print(errs(), request.messageFormat, useColor(request.color, STDERR_FILENO));
   return diags.exitCode();
 }
 
@@ -166,7 +174,16 @@ bool Compilation::printModule() {
   mlir::OpPrintingFlags flags;
   module->print(os, request.stopAfter == Phase::Topo ? flags : flags.enableDebugInfo());
   os << "\n";
-  return write(Output{request.output.empty() ? "-" : outputPath(request), text});
+  Output output{request.output.empty() ? "-" : outputPath(request), text};
+  if (!write(output))
+    return false;
+  if (request.json)
+    report() << json::Value(json::Object{{"format_version", "1.0"},
+                                         {"phase", name(request.stopAfter)},
+                                         {"path", json::fixUTF8(output.path)},
+                                         {"file_bytes", int64_t(text.size())}})
+             << "\n";
+  return true;
 }
 
 bool Compilation::emit() {
@@ -199,7 +216,7 @@ bool Compilation::emit() {
     return false;
   }
   if (!request.quiet || request.json)
-    printPlan(path == "-" ? errs() : outs(), *plan, inputs, cost, usable, bytes.size(), path, request.json);
+    printPlan(report(), *plan, inputs, cost, usable, bytes.size(), path, request.json);
   return true;
 }
 

@@ -168,20 +168,26 @@ Diagnostics::Builder Diagnostics::error(Loc loc, const Twine &text, int exitCode
     ++dropped;
     return Builder(*this, false);
   }
-  list.push_back({{Severity::Error, clip(text), loc}, {}});
+  list.push_back({{Severity::Error, clip(text), loc}, {}, ""});
   return Builder(*this, true);
 }
 
 Diagnostics::Builder Diagnostics::warning(Loc loc, const Twine &text) {
   if (list.size() > 5 * kErrorLimit)
     return Builder(*this, false);
-  list.push_back({{Severity::Warning, clip(text), loc}, {}});
+  list.push_back({{Severity::Warning, clip(text), loc}, {}, ""});
   return Builder(*this, true);
 }
 
 Diagnostics::Builder &Diagnostics::Builder::note(Loc loc, const Twine &text) {
   if (live)
     diags.list.back().notes.push_back({Severity::Note, clip(text), loc});
+  return *this;
+}
+
+Diagnostics::Builder &Diagnostics::Builder::help(const Twine &text) {
+  if (live)
+    diags.list.back().help = clip(text);
   return *this;
 }
 
@@ -231,45 +237,70 @@ void Diagnostics::printMessage(raw_ostream &os, const Message &m, MessageFormat 
   os << '\n';
 }
 
+json::Object Diagnostics::toJson(const Message &m) const {
+  json::Object o{{"severity", label(m.severity)}, {"message", json::fixUTF8(m.text)}};
+  if (known(m.loc)) {
+    o["file"] = json::fixUTF8(sources[m.loc.file].name);
+    o["line"] = m.loc.line;
+    o["column"] = m.loc.column;
+    o["end_line"] = m.loc.endLine;
+    o["end_column"] = m.loc.endColumn;
+  }
+  return o;
+}
+
+json::Object Diagnostics::toJson(const Diagnostic &d) const {
+  json::Object o = toJson(d.main);
+  json::Array notes;
+  for (const Message &n : d.notes)
+    notes.push_back(toJson(n));
+  o["notes"] = std::move(notes);
+  if (!d.help.empty())
+    o["help"] = json::fixUTF8(d.help);
+  return o;
+}
+
+std::string Diagnostics::droppedText() const {
+  return std::to_string(dropped) + " more errors not shown (limit " + std::to_string(kErrorLimit) + ")";
+}
+
 void Diagnostics::print(raw_ostream &os, MessageFormat format, bool color) {
   for (; printed < list.size(); ++printed) {
     const Diagnostic &d = list[printed];
-    if (format != MessageFormat::Json) {
-      printMessage(os, d.main, format, color);
-      for (const Message &n : d.notes)
-        printMessage(os, n, format, color);
+    if (format == MessageFormat::Json) {
+      json::Object o = toJson(d);
+      o["format_version"] = "1.0";
+      os << json::Value(std::move(o)) << '\n';
       continue;
     }
-    auto object = [&](const Message &m) {
-      json::Object o{{"severity", label(m.severity)}, {"message", json::fixUTF8(m.text)}};
-      if (known(m.loc)) {
-        o["file"] = json::fixUTF8(sources[m.loc.file].name);
-        o["line"] = m.loc.line;
-        o["column"] = m.loc.column;
-        o["end_line"] = m.loc.endLine;
-        o["end_column"] = m.loc.endColumn;
-      }
-      return o;
-    };
-    json::Object o = object(d.main);
-    json::Array notes;
+    printMessage(os, d.main, format, color);
     for (const Message &n : d.notes)
-      notes.push_back(object(n));
-    o["notes"] = std::move(notes);
-    o["format_version"] = "1.0";
-    os << json::Value(std::move(o)) << '\n';
+      printMessage(os, n, format, color);
+    if (!d.help.empty())
+      os << "hint: " << printable(d.help) << '\n';
   }
-  if (dropped) {
-    std::string text =
-        std::to_string(dropped) + " more errors not shown (limit " + std::to_string(kErrorLimit) + ")";
+  if (dropped > droppedPrinted) {
     if (format == MessageFormat::Json)
-      os << json::Value(json::Object{
-                {"severity", "note"}, {"message", text}, {"notes", json::Array()}, {"format_version", "1.0"}})
+      os << json::Value(json::Object{{"severity", "note"},
+                                     {"message", droppedText()},
+                                     {"notes", json::Array()},
+                                     {"format_version", "1.0"}})
          << '\n';
     else
-      os << "note: " << text << '\n';
-    dropped = 0;
+      os << "note: " << droppedText() << '\n';
+    droppedPrinted = dropped;
   }
+}
+
+void Diagnostics::printErrorDocument(raw_ostream &os, int code) const {
+  json::Array messages;
+  for (const Diagnostic &d : list)
+    messages.push_back(toJson(d));
+  if (dropped)
+    messages.push_back(
+        json::Object{{"severity", "note"}, {"message", droppedText()}, {"notes", json::Array()}});
+  json::Object error{{"code", code}, {"messages", std::move(messages)}};
+  os << json::Value(json::Object{{"format_version", "1.0"}, {"error", std::move(error)}}) << '\n';
 }
 
 std::string Diagnostics::str(MessageFormat format) {

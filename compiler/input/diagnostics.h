@@ -11,6 +11,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
@@ -53,14 +54,16 @@ public:
   struct Diagnostic {
     Message main;
     std::vector<Message> notes;
+    std::string help; ///< what to do about it; printed as "hint: ", "" where there is nothing to say
   };
 
-  /// Attaches notes to the diagnostic just made; does nothing past the limit.
+  /// Attaches notes and help to the diagnostic just made; does nothing past the limit.
   class Builder {
   public:
     Builder(Diagnostics &diags, bool live) : diags(diags), live(live) {}
     Builder &note(Loc loc, const llvm::Twine &text);
     Builder &note(const llvm::Twine &text) { return note(Loc{}, text); }
+    Builder &help(const llvm::Twine &text);
 
   private:
     Diagnostics &diags;
@@ -101,7 +104,10 @@ public:
 
   /// Prints what was not printed yet.
   void print(llvm::raw_ostream &os, MessageFormat format, bool color);
-  /// The same into a string, without colour (tests).
+  /// What `--json` prints instead of an answer: one JSON document with `code`, the exit code, and
+  /// every message, printed before or not.
+  void printErrorDocument(llvm::raw_ostream &os, int code) const;
+  /// The same as print into a string, without colour (tests).
   std::string str(MessageFormat format = MessageFormat::Human);
 
   /// Errors kept and printed; the rest is counted.
@@ -116,11 +122,14 @@ private:
   /// A location of another engine's sources counts as none.
   bool known(Loc loc) const { return loc.valid() && static_cast<size_t>(loc.file) < sources.size(); }
   llvm::StringRef line(Loc loc) const;
+  llvm::json::Object toJson(const Message &message) const;
+  llvm::json::Object toJson(const Diagnostic &diagnostic) const;
+  std::string droppedText() const;
   void printMessage(llvm::raw_ostream &os, const Message &message, MessageFormat format, bool color) const;
 
   std::vector<Source> sources;
   std::vector<Diagnostic> list;
-  size_t printed = 0, errorCount = 0, dropped = 0;
+  size_t printed = 0, errorCount = 0, dropped = 0, droppedPrinted = 0;
   int firstExitCode = kExitOk;
 };
 

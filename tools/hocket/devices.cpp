@@ -211,22 +211,21 @@ int devicesVerb(const std::string &name, bool json, const std::string &shippedDi
   std::optional<Library> library = readLibrary(libraryBeside(shippedDir), diags);
   if (!library) {
     diags.print(errs(), MessageFormat::Human, useColor(ColorMode::Auto, STDERR_FILENO));
+    if (json)
+      diags.printErrorDocument(outs(), kExitRuntime);
     return kExitRuntime;
   }
   const LibraryDevice *device = name.empty() ? nullptr : library->device(name);
   const LibraryHost *host = name.empty() ? nullptr : library->host(name);
   std::vector<std::string> clusters = shippedClusters(shippedDir);
-  if (!name.empty() && !device && !host && is_contained(clusters, name)) {
-    errs() << "error: '" << name << "' is a shipped cluster; its devices stand in its file\n"
-           << "hint: hocket plan --cluster " << name << "\n";
-    return kExitBadInput;
-  }
+  if (!name.empty() && !device && !host && is_contained(clusters, name))
+    return usageError("'" + name + "' is a shipped cluster; its devices stand in its file",
+                      "hocket plan --cluster " + name, json);
   if (!name.empty() && !device && !host) {
     std::vector<std::string> all = library->deviceNames(), hosts = library->hostNames();
     all.insert(all.end(), hosts.begin(), hosts.end());
-    errs() << "error: there is no device and no host type '" << name << "'" << didYouMeanName(name, all)
-           << "\nhint: hocket devices lists them\n";
-    return kExitBadInput;
+    return usageError("there is no device and no host type '" + name + "'" + didYouMeanName(name, all),
+                      "hocket devices lists them", json);
   }
   raw_ostream &os = outs();
   if (json) {

@@ -26,12 +26,10 @@ using llvm::StringRef;
 
 namespace {
 
-int usage(const llvm::Twine &what, const llvm::Twine &hint) {
-  llvm::errs() << "error: " << what << "\n";
-  if (!hint.isTriviallyEmpty())
-    llvm::errs() << "hint: " << hint << "\n";
-  return kExitBadInput;
-}
+/// --json stands among the arguments, so that usage errors are documents as well.
+bool wantsJson = false;
+
+int usage(const llvm::Twine &what, const llvm::Twine &hint) { return usageError(what, hint, wantsJson); }
 
 std::string ownFolder(const char *argv0) {
   static int anchor;
@@ -103,7 +101,8 @@ void definePlan(CLI::App &plan, PlanOptions &o) {
                   "shard, place, partition, schedule, allocate or emit");
   plan.add_option("--start-from", o.startFrom, "Resume before this phase from MLIR text");
   plan.add_option("-o,--output", r.output, "FILE.hkt, DIR/ (DIR/plan.hkt) or '-'");
-  plan.add_flag("--json", r.json, "One JSON document on standard output");
+  plan.add_flag("--json", r.json,
+                "One JSON document on standard output (standard error with -o -), of errors too");
   plan.add_flag("-q,--quiet", r.quiet, "No progress");
   plan.add_option("--color", o.color, "auto, always or never");
   plan.add_option("--message-format", o.format, "human, short or json");
@@ -165,24 +164,34 @@ int planVerb(const CLI::App &plan, PlanOptions &o, const std::string &folder) {
   if (r.output.empty() && r.stopAfter == Phase::None)
     return usage("no output: give -o FILE.hkt or -o DIR/",
                  "--stop-after=PHASE prints the IR on standard output instead");
+  if (r.json && r.output.empty() && r.stopAfter != Phase::None && r.stopAfter != Phase::Emit)
+    return usage("--json: standard output would hold the IR and the document", "-o FILE writes the IR there");
   if (r.depfile && r.depfilePath.empty() && (r.output.empty() || r.output == "-"))
     return usage("-MD needs -o FILE or -MF FILE", "");
   r.shippedClusters = folder + "/../share/hocket/clusters";
   // A crash is our bug and answered as such, never by a signal; MLIR text is
-  // for developers, and one that crashes a pass is bad input.
+  // for developers, and one that crashes a pass is bad input. What is said then is ready
+  // before: nothing that the crashed thread may have locked is touched again.
+  const bool text = r.startFrom != Phase::None;
+  const int crashCode = text ? kExitBadInput : kExitInternal;
+  Diagnostics diags;
+  diags.error(text ? "the MLIR text crashed the compiler"
+                   : "internal: hocket crashed; this is a bug, please report it with its inputs",
+              crashCode);
+  std::string message = diags.str(), document;
+  if (r.json && r.output != "-") {
+    llvm::raw_string_ostream os(document);
+    diags.printErrorDocument(os, crashCode);
+  }
   int code = kExitInternal;
   llvm::CrashRecoveryContext::Enable();
   llvm::CrashRecoveryContext crash;
   if (crash.RunSafelyOnThread([&] { code = runPlan(r); }, 64u << 20))
     return code;
   llvm::sys::RunInterruptHandlers(); // removes temporary files
-  const bool text = r.startFrom != Phase::None;
-  const char *message =
-      text ? "error: the MLIR text crashed the compiler\n"
-           : "error: internal: hocket crashed; this is a bug, please report it with its inputs\n";
-  // Nothing that the crashed thread may have locked is touched again.
-  (void)!::write(STDERR_FILENO, message, std::strlen(message));
-  ::_exit(text ? kExitBadInput : kExitInternal);
+  (void)!::write(STDERR_FILENO, message.data(), message.size());
+  (void)!::write(STDOUT_FILENO, document.data(), document.size());
+  ::_exit(crashCode);
 }
 
 int dispatch(int argc, char **argv) {
@@ -212,6 +221,7 @@ int dispatch(int argc, char **argv) {
 
   std::vector<std::string> verbs = {"plan", "run", "verify", "devices", "version", "help"};
   std::vector<std::string> args = arguments(argc, argv);
+  wantsJson = llvm::is_contained(args, "--json");
   if (args.size() == 1 && args[0] == "--version")
     args[0] = "version";
   if (!args.empty() && !StringRef(args[0]).starts_with("-") && !llvm::is_contained(verbs, args[0]))

@@ -51,7 +51,10 @@ int verifyVerb(const std::string &path, bool json) {
                    {"sound", code == 0},
                    {"findings", std::move(findings)}};
     if (!error.empty())
-      o["error"] = json::fixUTF8(error);
+      o["error"] = json::Object{{"code", code},
+                                {"messages", json::Array{json::Object{{"severity", "error"},
+                                                                      {"message", json::fixUTF8(error)},
+                                                                      {"notes", json::Array()}}}}};
     outs() << json::Value(std::move(o)) << "\n";
     return code;
   }
