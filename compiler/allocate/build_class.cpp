@@ -47,9 +47,10 @@ uint32_t Builder::finish(StringRef name, uint32_t first, std::vector<std::string
 LogicalResult Builder::ranks() {
   build.program.name = mesh.getSymName().str();
   for (const format::Axis &axis : tables.plan.axes) {
-    bool pipeline = axis.name == "pipeline";
-    build.program.first.push_back(pipeline ? mesh.getStage() : 0);
-    build.program.last.push_back(pipeline ? mesh.getStage() : axis.size - 1);
+    bool all = llvm::is_contained(mesh.getAxes().getAsValueRange<StringAttr>(), axis.name);
+    uint32_t here = uint32_t(mesh.getDevice() / axis.stride % axis.size);
+    build.program.first.push_back(all ? 0 : here);
+    build.program.last.push_back(all ? axis.size - 1 : here);
   }
   return success();
 }

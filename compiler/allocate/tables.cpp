@@ -1,7 +1,7 @@
 #include "compiler/allocate/tables.h"
 #include "compiler/allocate/layout.h"
 #include "compiler/kernels/gemm_scratch.h"
-#include "dialects/par/Par.h"
+#include "dialects/par/Sharding.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -11,15 +11,9 @@ namespace hocket::allocate {
 Tables::Tables(ModuleOp module, format::Plan &plan) : plan(plan), module(module) {
   string("");
   for (auto mesh : module.getOps<par::MeshOp>()) {
-    uint32_t stride = 1;
-    SmallVector<format::Axis> axes;
-    for (auto [name, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
-      axes.push_back({cast<StringAttr>(name).getValue().str(), uint32_t(size), 1});
-    for (format::Axis &axis : llvm::reverse(axes)) {
-      axis.stride = stride;
-      stride *= axis.size;
-    }
-    plan.axes.assign(axes.begin(), axes.end());
+    plan.axes.clear();
+    for (auto [name, size, stride] : llvm::zip(mesh.getAxes(), mesh.getSizes(), par::axisStrides(mesh)))
+      plan.axes.push_back({cast<StringAttr>(name).getValue().str(), uint32_t(size), uint32_t(stride)});
   }
   for (auto comm : module.getOps<sched::CommOp>()) {
     format::Communicator entry;

@@ -1,5 +1,6 @@
 #include "compiler/place/Passes.h"
 #include "compiler/schedule/timeline.h"
+#include "dialects/topo/Topo.h"
 
 #include <set>
 
@@ -37,9 +38,21 @@ LogicalResult Verifier::checkMeshes() {
   std::map<int64_t, place::MeshOp> stages;
   for (auto mesh : module.getOps<place::MeshOp>()) {
     if (!stages.emplace(mesh.getStage(), mesh).second)
-      return mesh.emitOpError("shares the devices of stage ") << mesh.getStage() << " with another mesh";
+      return mesh.emitOpError("is the second mesh of stage ") << mesh.getStage();
     meshes[mesh.getSymName().str()] = mesh;
   }
+  auto clusters = module.getOps<topo::ClusterOp>();
+  int64_t devices = clusters.empty() ? std::numeric_limits<int64_t>::max() : (*clusters.begin()).getRanks();
+  DenseMap<int64_t, place::MeshOp> owner;
+  for (auto &[stage, mesh] : stages)
+    for (int64_t device : mesh.devices()) {
+      if (device >= devices)
+        return mesh.emitOpError("has device ") << device << "; the cluster has " << devices;
+      auto [it, fresh] = owner.try_emplace(device, mesh);
+      if (!fresh)
+        return mesh.emitOpError("has device ")
+               << device << " twice or together with @" << it->second.getSymName();
+    }
   for (auto [i, stage] : llvm::enumerate(stages))
     if (stage.first != int64_t(i))
       return stage.second.emitOpError("is stage ") << stage.first << "; stage " << i << " is missing";

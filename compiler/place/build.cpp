@@ -1,6 +1,7 @@
 #include "compiler/place/build.h"
 #include "compiler/place/builder.h"
 #include "dialects/model/Build.h"
+#include "dialects/par/Sharding.h"
 #include "dialects/place/Place.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -320,14 +321,19 @@ void Builder::emitMeshes() {
   par::MeshOp mesh = *module.getOps<par::MeshOp>().begin();
   b.setInsertionPoint(cut.step);
   SmallVector<Attribute> axes;
-  SmallVector<int64_t> sizes;
-  for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
-    if (cast<StringAttr>(axis).getValue() != cut.pipelineAxis) {
-      axes.push_back(axis);
-      sizes.push_back(size);
+  SmallVector<int64_t> sizes, strides;
+  int64_t between = 0; // stages
+  for (auto [axis, size, stride] : llvm::zip(mesh.getAxes(), mesh.getSizes(), par::axisStrides(mesh))) {
+    if (cast<StringAttr>(axis).getValue() == cut.pipelineAxis) {
+      between = stride;
+      continue;
     }
+    axes.push_back(axis);
+    sizes.push_back(size);
+    strides.push_back(stride);
+  }
   for (int s = 0; s < cut.stages; ++s)
-    place::MeshOp::create(b, loc, meshName(s), b.getArrayAttr(axes), sizes, s,
+    place::MeshOp::create(b, loc, meshName(s), b.getArrayAttr(axes), sizes, s * between, strides, s,
                           {cut.layers[s].first, cut.layers[s].second});
   auto uses = [&](int s, BlockArgument a) {
     for (auto &[site, f] : functions)

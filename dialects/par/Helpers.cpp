@@ -91,6 +91,13 @@ MeshOp findMesh(Operation *module) {
   return {};
 }
 
+SmallVector<int64_t> axisStrides(MeshOp mesh) {
+  SmallVector<int64_t> strides(mesh.getSizes().size(), 1);
+  for (size_t i = strides.size(); i > 1; --i)
+    strides[i - 2] = strides[i - 1] * mesh.getSizes()[i - 1];
+  return strides;
+}
+
 int64_t axisRank(MeshOp mesh, StringRef axis) {
   int64_t rank = 0;
   for (ArrayAttr names : {mesh.getAxes(), mesh.getTime()})

@@ -43,6 +43,8 @@ int64_t shards(const Axes &axes, AxisSize size);
 
 /// The module's one mesh, or null.
 MeshOp findMesh(mlir::Operation *module);
+/// Between neighbours on each axis of space, in devices: the last axis is the innermost.
+llvm::SmallVector<int64_t> axisStrides(MeshOp mesh);
 /// Size of a space or time axis of the mesh; 0 where there is no such axis.
 int64_t axisSize(MeshOp mesh, llvm::StringRef axis);
 bool isTimeAxis(MeshOp mesh, llvm::StringRef axis);

@@ -17,10 +17,18 @@ class Place_Op<string mnemonic, list<Trait> traits = []> : Op<Place_Dialect, mne
 
 def Place_MeshOp : Place_Op<"mesh", [Symbol]> {
   let summary = "The devices of one stage: the mesh without the pipeline axis, at one pipeline coordinate";
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes, I64Attr:$stage,
-                       DenseI64ArrayAttr:$layers);
+  let description = [{
+    The device at coordinates c is number `device` + sum of c[i] × `strides`[i], counted in
+    the order of the cluster. No device is on two meshes.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes, I64Attr:$device,
+                       DenseI64ArrayAttr:$strides, I64Attr:$stage, DenseI64ArrayAttr:$layers);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The numbers of all its devices, ascending by coordinates.
+    ::llvm::SmallVector<int64_t> devices();
+  }];
 }
 
 def Place_ParamOp : Place_Op<"param"> {

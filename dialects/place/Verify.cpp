@@ -7,15 +7,41 @@ using namespace hocket::place;
 LogicalResult MeshOp::verify() {
   if (getAxes().size() != getSizes().size())
     return emitOpError("names ") << getAxes().size() << " axes and " << getSizes().size() << " sizes";
-  for (int64_t size : getSizes())
+  if (getAxes().size() != getStrides().size())
+    return emitOpError("names ") << getAxes().size() << " axes and " << getStrides().size() << " strides";
+  constexpr int64_t most = int64_t(1) << 31; // device numbers
+  int64_t last = getDevice(), count = 1;
+  for (auto [size, stride] : llvm::zip(getSizes(), getStrides())) {
     if (size < 1)
       return emitOpError("has an axis of size ") << size;
+    if (stride < 1)
+      return emitOpError("has an axis of stride ") << stride;
+    if (size > most / count || (size - 1) > (most - 1) / stride)
+      return emitOpError("has more than ") << most << " devices";
+    count *= size;
+    last += (size - 1) * stride;
+  }
+  if (int64_t(getDevice()) < 0 || last >= most)
+    return emitOpError("has devices beyond 0 to ") << most - 1;
   if (int64_t(getStage()) < 0)
     return emitOpError("has stage ") << int64_t(getStage());
   ArrayRef<int64_t> layers = getLayers();
   if (layers.size() != 2 || layers[0] < 0 || layers[1] < layers[0])
     return emitOpError("layers must be [first, end) with 0 <= first <= end");
   return success();
+}
+
+SmallVector<int64_t> MeshOp::devices() {
+  SmallVector<int64_t> numbers{int64_t(getDevice())};
+  for (auto [size, stride] : llvm::zip(getSizes(), getStrides())) {
+    SmallVector<int64_t> next;
+    next.reserve(numbers.size() * size);
+    for (int64_t base : numbers)
+      for (int64_t i = 0; i < size; ++i)
+        next.push_back(base + i * stride);
+    numbers = std::move(next);
+  }
+  return numbers;
 }
 
 LogicalResult StepOp::verify() {

@@ -6,8 +6,8 @@
 // RUN: sed 's/time = \["micro"\]/time = ["other"]/' %S/Inputs/one-stage.mlir | not hocket-opt --hocket-place 2>&1 | FileCheck %s --check-prefix=TIME
 
 // A tied embedding: stage 0 owns it, stage 1 has a copy. Layers [0, 1) and [1, 4).
-// CHECK: place.mesh {axes = ["data"], layers = array<i64: 0, 1>, sizes = array<i64: 2>, stage = 0 : i64, sym_name = "s0"}
-// CHECK: place.mesh {{.*}}layers = array<i64: 1, 4>{{.*}}sym_name = "s1"
+// CHECK: place.mesh {axes = ["data"], device = 0 : i64, layers = array<i64: 0, 1>, sizes = array<i64: 2>, stage = 0 : i64, strides = array<i64: 1>, sym_name = "s0"}
+// CHECK: place.mesh {{.*}}device = 2 : i64, layers = array<i64: 1, 4>{{.*}}sym_name = "s1"
 // CHECK: place.param {{.*}}mesh = @s0, name = "emb", owner = true, stacked = false, type = tensor<16x8xf32>}
 // CHECK: place.param {{.*}}dims = "hk", layers = array<i64: 0, 1>, mesh = @s0, name = "layer.w", owner = true, stacked = true, type = tensor<8x8xf32>}
 // CHECK: place.input {mesh = @s0, name = "tokens"
@@ -58,7 +58,7 @@
 
 // GPIPE: order = {s0 = ["F.0", "F.1", "B.0", "B.1"], s1 = ["F.0", "F.1", "B.0", "B.1"]}
 
-// ONE: place.mesh {axes = ["data"], layers = array<i64: 0, 4>
+// ONE: place.mesh {axes = ["data"], device = 0 : i64, layers = array<i64: 0, 4>
 // ONE-NOT: place.transfer
 // ONE-NOT: place.all_reduce
 // ONE: order = {s0 = ["F.0", "B.0", "F.1", "B.1"]}

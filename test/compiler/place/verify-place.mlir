@@ -10,6 +10,8 @@
 // RUN: sed 's/s1 = \["F.0", "B.0"/s1 = ["F.0", "W.0"/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=NO-TASK
 // RUN: sed 's/, s1 = \["F.0"/, s7 = ["F.0"/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=NO-MESH
 // RUN: sed 's/stage = 1 : i64/stage = 0 : i64/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=SHARED
+// RUN: sed 's/device = 2 : i64/device = 1 : i64/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=DEVICE
+// RUN: sed 's/device = 2 : i64/device = 3 : i64/; s/^module {/module { topo.cluster @c { topo.device @cpu isa "x86-64-v3" {threads = 1, memory = 1024, rate_f32 = 1.0e10, memory_rate = 1.0e10} topo.island @host x 1 "memory" of 4 @cpu rate 1.0e10 latency 1.0e-6 {} }/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // RUN: sed 's/stage = 1 : i64/stage = 2 : i64/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=GAP
 // RUN: sed '/place.input {mesh = @s0/d' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=NO-INPUT
 // RUN: sed '/place.param .*mesh = @s1, name = "emb"/d' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=NO-PARAM
@@ -23,6 +25,7 @@
 // RUN: sed '/fn = @s1.update/{s/%6:4/%6:3/; s/, tensor<3x8x8xf32>)$/)/}' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=RESULTS
 // RUN: sed 's/-> (tensor<f32> {place.home = "sum loss"})/-> tensor<f32>/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=RESULT-HOME
 // RUN: sed 's/fn = @s1.back, mesh = @s1, name = "B"/fn = @s1.back, mesh = @s1, name = "F"/' %t | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=TASK-TWICE
+// RUN: echo "module {}" | not hocket-opt --hocket-verify-place 2>&1 | FileCheck %s --check-prefix=STEPS
 
 // NO-TRANSFER: uses a value of @s0 on @s1 without a transfer
 // CIRCLE: order tables wait for each other in a circle
@@ -31,7 +34,9 @@
 // SYNTAX: order of @s1: "B.x" is no TASK.MICRO
 // NO-TASK: order of @s1 runs "W", which it does not have
 // NO-MESH: has an order for unknown mesh @s7
-// SHARED: shares the devices of stage 0 with another mesh
+// SHARED: is the second mesh of stage 0
+// DEVICE: has device 1 twice or together with @s0
+// OUTSIDE: has device 4; the cluster has 4
 // GAP: is stage 2; stage 1 is missing
 // NO-INPUT: uses "input tokens", which does not live on @s0
 // NO-PARAM: uses "param emb", which does not live on @s1
@@ -45,3 +50,4 @@
 // RESULTS: results differ from those of @s1.update
 // RESULT-HOME: result 0 has no place.home
 // TASK-TWICE: is the second task F of @s1
+// STEPS: place gives one place.step, there are 0

@@ -2,22 +2,42 @@
 // RUN: hocket-opt %s --split-input-file --verify-diagnostics
 
 // expected-error @+1 {{names 1 axes and 2 sizes}}
-place.mesh {sym_name = "s0", axes = ["data"], sizes = array<i64: 2, 2>, stage = 0 : i64, layers = array<i64: 0, 2>}
+place.mesh {device = 0 : i64, strides = array<i64: 1>, sym_name = "s0", axes = ["data"], sizes = array<i64: 2, 2>, stage = 0 : i64, layers = array<i64: 0, 2>}
+
+// -----
+
+// expected-error @+1 {{names 1 axes and 2 strides}}
+place.mesh {sym_name = "s0", axes = ["data"], sizes = array<i64: 2>, device = 0 : i64, strides = array<i64: 1, 1>, stage = 0 : i64, layers = array<i64: 0, 2>}
+
+// -----
+
+// expected-error @+1 {{has an axis of stride 0}}
+place.mesh {sym_name = "s0", axes = ["data"], sizes = array<i64: 2>, device = 0 : i64, strides = array<i64: 0>, stage = 0 : i64, layers = array<i64: 0, 2>}
+
+// -----
+
+// expected-error @+1 {{has more than 2147483648 devices}}
+place.mesh {sym_name = "s0", axes = ["data", "tensor"], sizes = array<i64: 65536, 65536>, device = 0 : i64, strides = array<i64: 1, 1>, stage = 0 : i64, layers = array<i64: 0, 2>}
+
+// -----
+
+// expected-error @+1 {{has devices beyond 0 to 2147483647}}
+place.mesh {sym_name = "s0", axes = ["data"], sizes = array<i64: 2>, device = -1 : i64, strides = array<i64: 1>, stage = 0 : i64, layers = array<i64: 0, 2>}
 
 // -----
 
 // expected-error @+1 {{has an axis of size 0}}
-place.mesh {sym_name = "s0", axes = ["data"], sizes = array<i64: 0>, stage = 0 : i64, layers = array<i64: 0, 2>}
+place.mesh {device = 0 : i64, strides = array<i64: 1>, sym_name = "s0", axes = ["data"], sizes = array<i64: 0>, stage = 0 : i64, layers = array<i64: 0, 2>}
 
 // -----
 
 // expected-error @+1 {{has stage -1}}
-place.mesh {sym_name = "s0", axes = ["data"], sizes = array<i64: 2>, stage = -1 : i64, layers = array<i64: 0, 2>}
+place.mesh {device = 0 : i64, strides = array<i64: 1>, sym_name = "s0", axes = ["data"], sizes = array<i64: 2>, stage = -1 : i64, layers = array<i64: 0, 2>}
 
 // -----
 
 // expected-error @+1 {{layers must be [first, end) with 0 <= first <= end}}
-place.mesh {sym_name = "s0", axes = ["data"], sizes = array<i64: 2>, stage = 0 : i64, layers = array<i64: 3, 2>}
+place.mesh {device = 0 : i64, strides = array<i64: 1>, sym_name = "s0", axes = ["data"], sizes = array<i64: 2>, stage = 0 : i64, layers = array<i64: 3, 2>}
 
 // -----
 

@@ -2,9 +2,9 @@
 // RUN: hocket-opt %s | hocket-opt | FileCheck %s
 // RUN: hocket-opt %s --mlir-print-op-generic | hocket-opt | FileCheck %s
 
-// CHECK: place.mesh {axes = ["data"], layers = array<i64: 0, 2>, sizes = array<i64: 2>, stage = 0 : i64, sym_name = "s0"}
-place.mesh {sym_name = "s0", axes = ["data"], sizes = array<i64: 2>, stage = 0 : i64, layers = array<i64: 0, 2>}
-place.mesh {sym_name = "s1", axes = ["data"], sizes = array<i64: 2>, stage = 1 : i64, layers = array<i64: 2, 4>}
+// CHECK: place.mesh {axes = ["data"], device = 0 : i64, layers = array<i64: 0, 2>, sizes = array<i64: 2>, stage = 0 : i64, strides = array<i64: 1>, sym_name = "s0"}
+place.mesh {device = 0 : i64, strides = array<i64: 1>, sym_name = "s0", axes = ["data"], sizes = array<i64: 2>, stage = 0 : i64, layers = array<i64: 0, 2>}
+place.mesh {device = 2 : i64, strides = array<i64: 1>, sym_name = "s1", axes = ["data"], sizes = array<i64: 2>, stage = 1 : i64, layers = array<i64: 2, 4>}
 // CHECK: place.param {checkpoint = {init = "normal", layout = "hk", name = "w"}, dims = "hk", layers = array<i64: 0, 2>, mesh = @s0, name = "layer.w", owner = true, stacked = true, type = tensor<8x8xf32>, valid = {h = 7 : i64}}
 place.param {mesh = @s0, name = "layer.w", dims = "hk", type = tensor<8x8xf32>, checkpoint = {init = "normal", layout = "hk", name = "w"}, valid = {h = 7 : i64}, stacked = true, layers = array<i64: 0, 2>, owner = true}
 // CHECK: place.input {mesh = @s0, name = "tokens", type = tensor<4x4xi32>}
