@@ -1,10 +1,10 @@
 //===- accuracy.cpp - How near predicted step times are to published ones ---===//
 //
-// accuracy CSV [--rows FAMILY | --constants]: replays every row that can be mapped and prints
-// the tables that docs/cost-model.md explains.
+// accuracy CSV [--rows FAMILY | --memory-rows FAMILY | --constants]: replays every row that can be mapped and
+// prints the tables that docs/cost-model.md explains.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/calibrate/evaluate.h"
+#include "compiler/calibrate/memory_tables.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -212,7 +212,7 @@ void printConstants(const std::vector<Published> &rows, const Families &families
     std::printf("source = \"fitted on %s\"\n", sources.c_str());
   };
   Records r = fitWithout(rows, std::vector<bool>(rows.size()));
-  std::printf("# Constants of the time of a step; docs/cost-model.md says what each one is. Written by\n"
+  std::printf("# Constants of the time and memory of a step; docs/cost-model.md says what each one is. Written by\n"
               "# tools/bench/accuracy.sh --constants from test/data/published/measured_training.csv.\n"
               "# Fractions are of nominal rates, times are seconds. A value at its prior was not determined "
               "by these rows.\n"
@@ -253,12 +253,14 @@ void printConstants(const std::vector<Published> &rows, const Families &families
 } // namespace
 
 int main(int argc, char **argv) {
-  std::string show, path;
+  std::string show, memoryOf, path;
   bool usage = false, constants = false;
   for (int i = 1; i < argc; ++i) {
     std::string_view arg = argv[i];
     if (arg == "--rows" && i + 1 < argc)
       show = argv[++i];
+    else if (arg == "--memory-rows" && i + 1 < argc)
+      memoryOf = argv[++i];
     else if (arg == "--constants")
       constants = true;
     else if (arg.starts_with("-") || !path.empty())
@@ -267,7 +269,7 @@ int main(int argc, char **argv) {
       path = arg;
   }
   if (usage || path.empty()) {
-    std::fprintf(stderr, "usage: accuracy CSV [--rows FAMILY | --constants]\n");
+    std::fprintf(stderr, "usage: accuracy CSV [--rows FAMILY | --memory-rows FAMILY | --constants]\n");
     return 2;
   }
   std::ifstream in(path, std::ios::binary);
@@ -285,10 +287,12 @@ int main(int argc, char **argv) {
   Families families = measured(rows);
   if (constants) {
     printConstants(rows, families);
+    printMemoryConstants(rows);
     return 0;
   }
-  if (!show.empty() && !families.count(show)) {
-    std::fprintf(stderr, "accuracy: there is no family '%s'; there are:", show.c_str());
+  const std::string &family = show.empty() ? memoryOf : show;
+  if (!family.empty() && !families.count(family)) {
+    std::fprintf(stderr, "accuracy: there is no family '%s'; there are:", family.c_str());
     for (const auto &[name, members] : families)
       std::fprintf(stderr, " %s", name.c_str());
     std::fprintf(stderr, "\n");
@@ -297,6 +301,10 @@ int main(int argc, char **argv) {
   if (!show.empty()) {
     Records all = fitWithout(rows, std::vector<bool>(rows.size()));
     listRows(rows, families[show], all);
+    return 0;
+  }
+  if (!memoryOf.empty()) {
+    listMemory(rows, memoryOf);
     return 0;
   }
   mapping(rows);
@@ -322,5 +330,6 @@ int main(int argc, char **argv) {
   if (families.count("vtrain-single"))
     groupsOut(rows, families["vtrain-single"]);
   ranks(rows, families, first);
+  printMemory(rows, kDraws);
   return 0;
 }

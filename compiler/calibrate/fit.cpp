@@ -1,4 +1,5 @@
 #include "compiler/calibrate/fit.h"
+#include "compiler/calibrate/robust_fit.h"
 
 #include <algorithm>
 #include <array>
@@ -46,14 +47,8 @@ Records priors(const std::vector<Published> &rows) {
 
 namespace {
 
-/// One constant that the fit varies: exp(centre) before, plus or minus `sigma` in the logarithm.
-struct Parameter {
-  double *value;
-  double centre, sigma;
-};
-
-std::vector<Parameter> parameters(Records &r) {
-  std::vector<Parameter> out;
+std::vector<Varied> parameters(Records &r) {
+  std::vector<Varied> out;
   auto vary = [&](double &value, double sigma) {
     if (value > 0)
       out.push_back({&value, std::log(value), sigma});
@@ -79,145 +74,33 @@ std::vector<Parameter> parameters(Records &r) {
   return out;
 }
 
-/// Symmetric positive definite a x = b, in place.
-bool solve(std::vector<double> &a, std::vector<double> &b, size_t n) {
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t j = 0; j <= i; ++j) {
-      double sum = a[i * n + j];
-      for (size_t k = 0; k < j; ++k)
-        sum -= a[i * n + k] * a[j * n + k];
-      if (i != j)
-        a[i * n + j] = sum / a[j * n + j];
-      else if (sum <= 0)
-        return false;
-      else
-        a[i * n + i] = std::sqrt(sum);
-    }
-  }
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t k = 0; k < i; ++k)
-      b[i] -= a[i * n + k] * b[k];
-    b[i] /= a[i * n + i];
-  }
-  for (size_t i = n; i-- > 0;) {
-    for (size_t k = i + 1; k < n; ++k)
-      b[i] -= a[k * n + i] * b[k];
-    b[i] /= a[i * n + i];
-  }
-  return true;
-}
-
-/// What a row's log ratio counts as one unit of.
-constexpr double kScale = 0.04;
 /// A source's rows weigh no more than this many together: repeated plans tell little.
 constexpr double kSourceWeight = 30;
 /// Identical plans with experts differ twofold between releases.
 constexpr double kExpertWeight = 0.1;
-constexpr int kRounds = 14;
 
-class Fit {
-public:
-  Fit(const std::vector<Published> &rows, const std::vector<size_t> &chosen)
-      : rows(rows), chosen(chosen), records(priors(rows)), all(parameters(records)) {
-    std::map<std::string, double> count;
-    for (size_t i : chosen)
-      count[rows[i].family] += 1;
-    for (size_t i : chosen)
-      weight.push_back(
-          std::min(rows[i].model.experts.count ? kExpertWeight : 1.0, kSourceWeight / count[rows[i].family]));
-  }
-  Records run();
+} // namespace
 
-private:
-  const std::vector<Published> &rows;
-  const std::vector<size_t> &chosen;
-  Records records;
-  std::vector<Parameter> all;
+Records fit(const std::vector<Published> &rows, const std::vector<size_t> &chosen) {
+  Records records = priors(rows);
+  std::vector<Varied> all = parameters(records);
+  std::map<std::string, double> count;
+  for (size_t i : chosen)
+    count[rows[i].family] += 1;
   std::vector<double> weight;
-
-  std::vector<double> residuals() const {
+  for (size_t i : chosen)
+    weight.push_back(
+        std::min(rows[i].model.experts.count ? kExpertWeight : 1.0, kSourceWeight / count[rows[i].family]));
+  std::vector<double> r = robustFit(all, weight, [&] {
     std::vector<double> out;
     for (size_t i : chosen)
       out.push_back(std::log(predict(records, rows[i]) / rows[i].seconds));
     return out;
-  }
-  /// Student's loss: far rows pull less.
-  double objective(const std::vector<double> &r) const {
-    double sum = 0;
-    for (size_t i = 0; i < r.size(); ++i)
-      sum += weight[i] * 2 * std::log1p(r[i] * r[i] / (4 * kScale * kScale)) * 2;
-    for (const Parameter &p : all) {
-      double z = (std::log(*p.value) - p.centre) / p.sigma;
-      sum += z * z;
-    }
-    return sum;
-  }
-};
-
-Records Fit::run() {
-  size_t n = all.size(), m = chosen.size();
-  double damping = 1;
-  std::vector<double> r = residuals();
-  double best = objective(r);
-  for (int round = 0; round < kRounds; ++round) {
-    std::vector<double> jacobian(m * n), normal(n * n), step(n);
-    constexpr double h = 1e-4;
-    for (size_t j = 0; j < n; ++j) {
-      double keep = *all[j].value;
-      *all[j].value = keep * std::exp(h);
-      std::vector<double> moved = residuals();
-      *all[j].value = keep;
-      for (size_t i = 0; i < m; ++i)
-        jacobian[i * n + j] = (moved[i] - r[i]) / h;
-    }
-    for (size_t i = 0; i < m; ++i) {
-      double w = weight[i] / (kScale * kScale + r[i] * r[i] / 4);
-      const double *row = &jacobian[i * n];
-      for (size_t j = 0; j < n; ++j) {
-        if (row[j] == 0)
-          continue;
-        step[j] -= w * row[j] * r[i];
-        for (size_t k = 0; k <= j; ++k)
-          normal[j * n + k] += w * row[j] * row[k];
-      }
-    }
-    for (size_t j = 0; j < n; ++j) {
-      double s2 = all[j].sigma * all[j].sigma;
-      normal[j * n + j] += 1 / s2;
-      step[j] -= (std::log(*all[j].value) - all[j].centre) / s2;
-    }
-    std::vector<double> keep;
-    for (const Parameter &p : all)
-      keep.push_back(*p.value);
-    bool better = false;
-    for (int attempt = 0; attempt < 6 && !better; ++attempt) {
-      std::vector<double> a = normal, b = step;
-      for (size_t j = 0; j < n; ++j)
-        a[j * n + j] += damping / (all[j].sigma * all[j].sigma);
-      if (solve(a, b, n))
-        for (size_t j = 0; j < n; ++j)
-          *all[j].value = keep[j] * std::exp(std::clamp(b[j], -0.7, 0.7));
-      std::vector<double> tried = residuals();
-      double value = objective(tried);
-      if (value < best) {
-        better = true;
-        bool done = best - value < 1e-4 * best;
-        best = value, r = std::move(tried), damping *= 0.3;
-        if (done)
-          round = kRounds;
-      } else {
-        damping *= 5;
-        for (size_t j = 0; j < n; ++j)
-          *all[j].value = keep[j];
-      }
-    }
-    if (!better)
-      break;
-  }
+  });
   // Residuals per family, pulled to 9 % (with experts, 30 %) as by six rows, and of rows that the constants
   // follow: few show too small a spread.
   std::map<std::string, std::array<double, 3>> sums;
-  for (size_t i = 0; i < m; ++i) {
+  for (size_t i = 0; i < chosen.size(); ++i) {
     const Published &row = rows[chosen[i]];
     auto &[sum, count, before] = sums[row.family];
     sum += std::min(r[i] * r[i], 0.25), count += 1;
@@ -226,12 +109,6 @@ Records Fit::run() {
   for (const auto &[family, s] : sums)
     records.spread[family] = std::sqrt((s[0] + 6 * s[2] * s[2]) / (0.6 * s[1] + 6));
   return records;
-}
-
-} // namespace
-
-Records fit(const std::vector<Published> &rows, const std::vector<size_t> &chosen) {
-  return Fit(rows, chosen).run();
 }
 
 double predict(const Records &records, const Published &row) {

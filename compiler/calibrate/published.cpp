@@ -70,20 +70,21 @@ struct DeviceRow {
   double f16, fp8, fp4, memory, nvlink, nic;
   int64_t island, units;
   double power;
+  double mebibytes; ///< that the driver reports
 };
 constexpr DeviceRow kDevices[] = {
-    {"A100-40GB", "a100", 312, 0, 0, 1555, 300, 25, 8, 108, 1},
-    {"A100-80GB", "a100", 312, 0, 0, 2039, 300, 25, 8, 108, 1},
-    {"A100-SXM-80GB", "a100", 312, 0, 0, 2039, 300, 25, 8, 108, 1},
-    {"A100", "a100", 312, 0, 0, 1555, 300, 12.5, 8, 108, 1},
-    {"H100-80GB", "h100", 989.4, 1978.9, 0, 3350, 450, 50, 8, 132, 1},
-    {"H100-SXM-80GB", "h100", 989.4, 1978.9, 0, 3350, 450, 50, 8, 132, 1},
-    {"H100-96GB-HBM2e-500W", "h100-500w", 989.4, 1978.9, 0, 2400, 450, 50, 8, 132, 1},
-    {"H200-SXM", "h100", 989.4, 1978.9, 0, 4800, 450, 50, 8, 132, 1},
-    {"B200", "blackwell", 2250, 4500, 9000, 8000, 900, 50, 8, 148, 1},
-    {"B300", "blackwell", 2250, 4500, 11250, 8000, 900, 100, 8, 148, 1.2},
-    {"GB200", "blackwell", 2500, 5000, 10000, 8000, 900, 50, 72, 148, 1},
-    {"GB300", "blackwell", 2500, 5000, 12500, 8000, 900, 100, 72, 148, 1.2},
+    {"A100-40GB", "a100", 312, 0, 0, 1555, 300, 25, 8, 108, 1, 40441},
+    {"A100-80GB", "a100", 312, 0, 0, 2039, 300, 25, 8, 108, 1, 81251},
+    {"A100-SXM-80GB", "a100", 312, 0, 0, 2039, 300, 25, 8, 108, 1, 81251},
+    {"A100", "a100", 312, 0, 0, 1555, 300, 12.5, 8, 108, 1, 81251},
+    {"H100-80GB", "h100", 989.4, 1978.9, 0, 3350, 450, 50, 8, 132, 1, 81559},
+    {"H100-SXM-80GB", "h100", 989.4, 1978.9, 0, 3350, 450, 50, 8, 132, 1, 81559},
+    {"H100-96GB-HBM2e-500W", "h100-500w", 989.4, 1978.9, 0, 2400, 450, 50, 8, 132, 1, 97871},
+    {"H200-SXM", "h100", 989.4, 1978.9, 0, 4800, 450, 50, 8, 132, 1, 143771},
+    {"B200", "blackwell", 2250, 4500, 9000, 8000, 900, 50, 8, 148, 1, 183359},
+    {"B300", "blackwell", 2250, 4500, 11250, 8000, 900, 100, 8, 148, 1.2, 275040},
+    {"GB200", "blackwell", 2500, 5000, 10000, 8000, 900, 50, 72, 148, 1, 189471},
+    {"GB300", "blackwell", 2500, 5000, 12500, 8000, 900, 100, 72, 148, 1.2, 284208},
 };
 
 /// Dimensions that a family of models has beside what the columns say.
@@ -149,6 +150,7 @@ private:
   bool shape();
   bool experts();
   bool tactics();
+  void memory();
 };
 
 bool Row::source() {
@@ -172,6 +174,7 @@ bool Row::device() {
   m.device.name = gpu;
   m.device.units = row->units;
   m.device.memoryRate = row->memory * 1e9;
+  m.device.memory = row->mebibytes * 0x1p20;
   auto peak = [&](Precision p) -> double & { return m.device.peak[static_cast<size_t>(p)]; };
   peak(Precision::F16) = row->f16 * row->power * 1e12;
   peak(Precision::Fp8) = peak(Precision::MxFp8) = row->fp8 * row->power * 1e12;
@@ -352,7 +355,7 @@ bool Row::tactics() {
     x.zero = cost::Zero::Parameters;
   else if (has(zero, "ZeRO-1") || has(zero, "overlap"))
     x.zero = cost::Zero::Optimizer;
-  x.gradientsF32 = false;
+  x.gradientsF32 = has(precision, "fp32 grad");
   if (out.family == "nemo" || out.family == "megatron-bridge") {
     if (x.zero == cost::Zero::None) {
       x.zero = cost::Zero::Optimizer;
@@ -369,6 +372,7 @@ bool Row::tactics() {
     x.recompute = cost::Recompute::Selective;
   else if (recompute.empty())
     out.defaults.push_back("recompute-none");
+  out.recomputeStated = !recompute.empty();
   x.microBatch = integer("micro_batch");
   if (!x.microBatch) {
     x.microBatch = 1;
@@ -389,6 +393,24 @@ bool Row::tactics() {
   return true;
 }
 
+/// "mem 47GB", "peak mem 82.4 GiB", "mem OOM".
+void Row::memory() {
+  std::string notes = text("notes");
+  size_t at = notes.find("mem ");
+  if (at == std::string::npos || (at > 0 && notes[at - 1] != ' '))
+    return;
+  std::string_view rest = std::string_view(notes).substr(at + 4);
+  out.outOfMemory = rest.starts_with("OOM");
+  double value = 0;
+  auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  std::string_view unit = rest.substr(static_cast<size_t>(end - rest.data()));
+  if (error != std::errc() || !(value > 0 && value < 1e6))
+    return;
+  // A GB is read as 2^30 bytes: 76 of them were "too close to OOM" on a device of 79.3 GiB.
+  if (unit.starts_with("GB") || unit.starts_with(" GiB"))
+    out.peakBytes = value * 0x1p30;
+}
+
 void Row::read() {
   out.source = text("source");
   out.name = text("model");
@@ -396,6 +418,10 @@ void Row::read() {
   if (number(text("step_time_s"), seconds) && seconds > 0)
     out.seconds = seconds;
   source() && device() && shape() && tactics();
+  memory();
+  out.memoryStack = out.family.starts_with("vtrain")       ? "megatron"
+                    : out.family.starts_with("torchtitan") ? "torchtitan"
+                                                           : out.stack;
   for (const char *column : {"source", "model", "gpu", "num_gpus", "global_batch", "precision"})
     out.group += text(column) + "|";
   if (out.family == "megatron-bridge") {

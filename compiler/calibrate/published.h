@@ -23,12 +23,16 @@ struct Published {
   std::string family;                            ///< short name, one per publisher and kind: "bloom"
   std::string name;                              ///< of the model
   std::string device, stack, attention, cluster; ///< names of records of constants
+  std::string memoryStack;                       ///< likewise
   std::string group; ///< rows of one ranking: source, model, device, count, batch, precision
   cost::ModelShape model;
   cost::Workload work;
   cost::Tactics tactics;
   cost::Machine machine;
   double seconds = 0;
+  double peakBytes = 0;        ///< most memory that a device used, as printed; 0: not printed
+  bool outOfMemory = false;    ///< did not run for want of memory
+  bool recomputeStated = true; ///< else `tactics` recomputes nothing by default
   bool fineTuning = false;
   std::vector<std::string> defaults; ///< names of the defaults that were used
   std::string unmapped;              ///< why not; "" if mapped

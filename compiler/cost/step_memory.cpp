@@ -63,9 +63,10 @@ int64_t denseLayersHere(const ModelShape &m, const Tactics &t, int64_t device) {
 double tokens(const Workload &w, const Tactics &t) { return d(t.microBatch) * d(w.sequence) / d(t.context); }
 
 struct LayerBytes {
-  double input = 0;  ///< what full recompute keeps
-  double kept = 0;   ///< all but scores
-  double scores = 0; ///< what selective recompute drops
+  double input = 0;     ///< what full recompute keeps
+  double kept = 0;      ///< all but scores
+  double scores = 0;    ///< none with a fused kernel
+  double selective = 0; ///< what selective recompute keeps
 };
 
 LayerBytes layerBytes(const ModelShape &m, const Workload &w, const Tactics &t, const MemoryConstants &c) {
@@ -73,23 +74,31 @@ LayerBytes layerBytes(const ModelShape &m, const Workload &w, const Tactics &t, 
   double whole = t.sequenceParallel ? tensor : 1, heads = d(m.heads) / tensor;
   LayerBytes out;
   out.input = n * e * h / whole;
-  double norms = 4 * e * h / whole, attention;
-  if (const LatentShape &l = m.latent; l.kvRank > 0)
-    attention =
-        e * (heads * d(2 * (l.nopeDim + l.ropeDim) + 2 * l.valueDim) + d(l.qRank + l.kvRank + l.ropeDim)) +
-        4 * heads;
-  else
-    attention = e * (2 * heads * d(m.headDim) + 2 * kvHeadsHere(m, t.tensor) * d(m.headDim)) + 4 * heads;
-  double operands = m.gated ? 3 : 2, feed = e * operands * d(m.ffn) / tensor;
+  // Outputs of products, operands of the attention core and its output with log-sums.
+  double norms = 4 * e * h / whole, operands, core;
+  if (const LatentShape &l = m.latent; l.kvRank > 0) {
+    core = e * heads * d(l.valueDim) + 4 * heads;
+    operands = e * (heads * d(2 * (l.nopeDim + l.ropeDim) + l.valueDim) + d(l.qRank + l.kvRank + l.ropeDim));
+  } else {
+    core = e * heads * d(m.headDim) + 4 * heads;
+    operands = e * (heads * d(m.headDim) + 2 * kvHeadsHere(m, t.tensor) * d(m.headDim));
+  }
+  double tensors = m.gated ? 3 : 2, feed = e * tensors * d(m.ffn) / tensor;
+  double feedProducts = feed * (tensors - 1) / tensors;
   if (const ExpertShape &x = m.experts; x.count > 0) {
     // Balanced routing: as many tokens arrive as leave, whatever `expert` is.
     double routed = d(x.topk) / (t.sequenceParallel ? tensor : 1);
-    feed = e * routed * (h + operands * d(x.ffn) / d(t.expertTensor)) +
-           e * operands * d(x.shared) * d(x.ffn) / tensor + 4 * d(x.count) / whole;
+    double inside = e * tensors * (routed * d(x.ffn) / d(t.expertTensor) + d(x.shared) * d(x.ffn) / tensor);
+    feed = inside + e * routed * h + 4 * d(x.count) / whole;
+    feedProducts = inside * (tensors - 1) / tensors + 2 * e * routed * h;
   }
-  out.kept = n * (norms + attention + feed);
+  out.kept = n * (norms + operands + core + feed);
   double reach = d(m.window > 0 ? std::min(m.window, w.sequence) : w.sequence);
   out.scores = n * c.scoreBytes * heads * reach;
+  if (c.scoreBytes > 0)
+    out.selective = out.kept;
+  else // input, core and every other product; two of them are as wide as the residual
+    out.selective = out.input + n * (core + (operands + feedProducts + 2 * e * h / whole) / 2);
   return out;
 }
 
@@ -118,10 +127,8 @@ StageParameters stageParameters(const ModelShape &m, const Tactics &t, int64_t d
   }
   double table = d(ceilDiv(m.vocab, t.tensor)) * h;
   bool first = device == 0, last = device == lastPosition(t);
-  if (first)
-    out.dense += table + d(m.learnedPositions) * h;
-  if (last)
-    out.dense += normParameters(m) / 2 + (first && m.tied ? 0 : table);
+  out.tables = (first ? table + d(m.learnedPositions) * h : 0) + (last && !(first && m.tied) ? table : 0);
+  out.dense += out.tables + (last ? normParameters(m) / 2 : 0);
   return out;
 }
 
@@ -143,10 +150,13 @@ StageMemory stageMemory(const ModelShape &m, const Workload &w, const Tactics &t
                            : (params.dense + params.experts) * bytes;
   };
   double e = width(t.precision), g = gradientBytes(t);
-  out.parameters = c.stateFactor * sharded(Zero::Parameters, e);
-  out.gradients = c.stateFactor * sharded(Zero::Gradients, g);
-  if (t.gradientsF32 && e < 4)
-    out.gradients += sharded(Zero::Gradients, c.accumulationCopy);
+  out.parameters = sharded(Zero::Parameters, e);
+  out.gradients = sharded(Zero::Gradients, g);
+  if (t.gradientsF32 && e < 4 && c.accumulationCopy > 0) {
+    // 16-bit gradients of a whole backward pass are widened one tensor at a time.
+    double widest = std::max(params.tables > 0 ? d(ceilDiv(m.vocab, t.tensor)) : 0, d(m.ffn) / d(t.tensor));
+    out.gradients += sharded(Zero::Gradients, c.accumulationCopy) + 4 * widest * d(m.hidden);
+  }
   double moments = sharded(Zero::Optimizer, optimizerBytes(t.precision));
   (t.offloadOptimizer ? out.host : out.optimizer) = moments;
   out.optimizer += sharded(Zero::Optimizer, c.optimizerScratch);
@@ -171,20 +181,25 @@ StageMemory stageMemory(const ModelShape &m, const Workload &w, const Tactics &t
   int64_t micros = std::max<int64_t>(1, w.globalBatch / (t.data * t.microBatch));
   pipeline::Shape shape{t.schedule, t.pipeline, t.chunks, micros};
   double inFlight = pipeline::peakMicros(shape, device);
-  double kept = full * layer.input + selective * layer.kept + none * (layer.kept + layer.scores);
+  double kept = full * layer.input + selective * layer.selective + none * (layer.kept + layer.scores);
+  if (t.pipeline > 1)
+    kept += c.stageTensors * layer.input;
   double activations = c.activationFactor * inFlight * kept;
   out.activations = activations * (1 - t.offloadActivations);
   out.host += activations * t.offloadActivations;
   // A layer that is computed again is whole for a moment.
   out.working = c.activationFactor * (full > 0        ? layer.kept + layer.scores
-                                      : selective > 0 ? layer.scores
+                                      : selective > 0 ? layer.kept + layer.scores - layer.selective
                                                       : layer.input);
+  if (t.sequenceParallel && t.tensor > 1) // a product's gathered input and the gradient to scatter
+    out.working += c.activationFactor * 2 * layer.input * d(t.tensor);
   if (device == lastPosition(t))
     out.logits = c.logitBytes * tokens(w, t) * d(ceilDiv(m.vocab, t.tensor)) * (1 + d(m.predictedTokens));
   if (t.zero == Zero::Parameters && layers > 0) {
-    // The layer that runs and the one ahead, and the gradients of one.
-    double one = params.dense / d(layers) + params.experts / d(layers);
-    out.gathered = (t.overlapParameters ? 2 : 1) * one * e + one * g;
+    // The layer that runs and the one ahead, and the gradients of one; embedding and head stay gathered.
+    double one = (params.dense - params.tables + params.experts) / d(layers);
+    out.gathered =
+        params.tables * e + std::max((t.overlapParameters ? 2 : 1) * one * e + one * g, params.tables * g);
   }
   out.reserve = c.reserve;
   return out;
@@ -196,6 +211,12 @@ MemoryVerdict fullest(const ModelShape &m, const Workload &w, const Tactics &t, 
     if (StageMemory memory = stageMemory(m, w, t, c, k); memory.total() > best.memory.total())
       best = {k, memory};
   return best;
+}
+
+Fit fitOf(double bytes, double capacity) {
+  return bytes > kLimitTo * capacity     ? Fit::TooLarge
+         : bytes > kLimitFrom * capacity ? Fit::AtLimit
+                                         : Fit::Fits;
 }
 
 } // namespace hocket::cost

@@ -14,15 +14,15 @@ namespace hocket::cost {
 
 /// What a software stack adds to the tensors that theory counts.
 struct MemoryConstants {
-  double reserve = 0;          ///< bytes: driver context, communicators, library workspaces
-  double activationFactor = 1; ///< bytes of the allocator per byte of activations
-  double stateFactor = 1;      ///< likewise, of parameters and gradients
-  double optimizerScratch = 0; ///< bytes per parameter of the optimizer's shard while it runs
+  double reserve = 0;          ///< bytes: driver context, communicators, library workspaces, buckets
+  double activationFactor = 1; ///< bytes that the allocator holds per byte of activations
+  double optimizerScratch = 0; ///< bytes per parameter of the optimizer's shard beside master and moments
   double accumulationCopy =
-      0; ///< bytes per parameter beside f32 gradients (16-bit ones that are added to them)
+      0; ///< bytes per parameter beside f32 gradients: 16-bit ones, widened tensor by tensor to be added
   double scoreBytes =
       0; ///< per attention score that is kept: 5 without a fused kernel (arXiv 2205.05198), else 0
-  double logitBytes = 8; ///< per logit: 16-bit value, f32 copy or its gradient
+  double logitBytes = 8;   ///< per logit: 16-bit value, f32 copy or its gradient
+  double stageTensors = 0; ///< residual-sized tensors that a stage keeps per micro-batch beside its layers'
 };
 
 /// Elements of the parameters of one device at one pipeline position, after
@@ -30,6 +30,7 @@ struct MemoryConstants {
 struct StageParameters {
   double dense = 0;   ///< attention, norms, dense feed-forward, router, shared experts, embedding, head
   double experts = 0; ///< routed experts
+  double tables = 0;  ///< embedding and head, a part of `dense`
 };
 
 /// Bytes.
@@ -58,7 +59,9 @@ StageParameters stageParameters(const ModelShape &model, const Tactics &tactics,
 double layerActivations(const ModelShape &model, const Workload &work, const Tactics &tactics,
                         const MemoryConstants &constants);
 
-/// Of one position.  Activations in flight follow the schedule's peak
+/// Of one position.  Selective recompute drops the scores where the kernel keeps
+/// some, else the output of every other product and what is cheap to compute
+/// again (step_time prices it the same way).  Activations in flight follow the schedule's peak
 /// (pipeline::peakMicros), state follows the ZeRO level, routed experts their
 /// own data-parallel group of data * context * tensor / (expert * expertTensor).
 StageMemory stageMemory(const ModelShape &model, const Workload &work, const Tactics &tactics,
@@ -71,5 +74,11 @@ struct MemoryVerdict {
 };
 MemoryVerdict fullest(const ModelShape &model, const Workload &work, const Tactics &tactics,
                       const MemoryConstants &constants);
+
+/// Whether predicted bytes fit into a device.  Predictions are wrong by up to 15 %, so what is near is said
+/// to be near: a plan at the limit may run or not.
+enum class Fit : uint8_t { Fits, AtLimit, TooLarge };
+inline constexpr double kLimitFrom = 0.85, kLimitTo = 1.1; ///< of the device's memory
+Fit fitOf(double bytes, double capacity);
 
 } // namespace hocket::cost
