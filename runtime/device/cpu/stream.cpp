@@ -231,23 +231,26 @@ void CpuStream::execute(const uint64_t *r, Head h) {
   int64_t begin = tracing ? trace::now() : 0;
   SpanKind kind = SpanKind::Launch;
   const char *what = "";
+  auto run = [&](KernelFunction f, void **args, int64_t work, double flopsAndBytes) {
+    if (worthSplitting(flopsAndBytes, shared.pool->size()))
+      shared.pool->run(f, args, work);
+    else
+      f(args, 0, work);
+  };
   switch (h.kind) {
   case Launch: {
     const format::Kernel &k = shared.plan->kernels[r[1]];
     void **args = pointer<void *>(word(r + 3));
-    // Below about 20 microseconds of work a split costs more than it saves.
-    if (k.flops + k.memoryBytes < 100e3)
-      shared.module->kernel(static_cast<uint32_t>(r[1]))(args, 0, k.work);
-    else
-      shared.pool->run(shared.module->kernel(static_cast<uint32_t>(r[1])), args, k.work);
+    run(shared.module->kernel(static_cast<uint32_t>(r[1])), args, k.work, k.flops + k.memoryBytes);
     what = "kernel";
     break;
   }
   case Gemm: {
     void *args[] = {pointer<void>(r[2]), pointer<void>(r[3]), pointer<void>(r[4])};
     auto entry = static_cast<uint32_t>(r[1]);
+    const format::Gemm &g = shared.plan->gemms[entry];
     if (KernelFunction f = shared.module->gemm(entry))
-      shared.pool->run(f, args, shared.plan->gemms[entry].work);
+      run(f, args, g.work, 2.0 * double(g.m) * double(g.n) * double(g.k));
     else if (!products[entry]->run(args[0], args[1], args[2], pointer<void>(r[5])))
       shared.fault->raise(kExitRunTime, "rank " + std::to_string(shared.rank) +
                                             ": oneDNN failed in product '" + shared.plan->strings[h.name] +
