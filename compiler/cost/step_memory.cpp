@@ -10,15 +10,11 @@ namespace {
 double d(int64_t n) { return double(n); }
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Bytes of one activation and of one parameter in the compute type.  Low
-/// precisions keep both in 16 bits and quantize on the way into products.
-double width(Precision p) { return p == Precision::F64 ? 8 : p == Precision::F32 ? 4 : 2; }
-
 /// Moments and, when parameters are 16-bit, a master copy in f32.
 double optimizerBytes(Precision p) { return p == Precision::F64 ? 16 : p == Precision::F32 ? 8 : 12; }
 
 double gradientBytes(const Tactics &t) {
-  return t.gradientsF32 && width(t.precision) < 4 ? 4 : width(t.precision);
+  return t.gradientsF32 && elementBytes(t.precision) < 4 ? 4 : elementBytes(t.precision);
 }
 
 /// Heads of keys and values on one device: fewer heads than devices are held twice.
@@ -62,15 +58,10 @@ int64_t denseLayersHere(const ModelShape &m, const Tactics &t, int64_t device) {
 /// Tokens of one micro-batch on one device.
 double tokens(const Workload &w, const Tactics &t) { return d(t.microBatch) * d(w.sequence) / d(t.context); }
 
-struct LayerBytes {
-  double input = 0;     ///< what full recompute keeps
-  double kept = 0;      ///< all but scores
-  double scores = 0;    ///< none with a fused kernel
-  double selective = 0; ///< what selective recompute keeps
-};
+} // namespace
 
 LayerBytes layerBytes(const ModelShape &m, const Workload &w, const Tactics &t, const MemoryConstants &c) {
-  double n = tokens(w, t), e = width(t.precision), h = d(m.hidden), tensor = d(t.tensor);
+  double n = tokens(w, t), e = elementBytes(t.precision), h = d(m.hidden), tensor = d(t.tensor);
   double whole = t.sequenceParallel ? tensor : 1, heads = d(m.heads) / tensor;
   LayerBytes out;
   out.input = n * e * h / whole;
@@ -102,8 +93,6 @@ LayerBytes layerBytes(const ModelShape &m, const Workload &w, const Tactics &t, 
   return out;
 }
 
-} // namespace
-
 int64_t layersOf(const Tactics &t, int64_t layers, int64_t device) {
   int64_t stages = t.pipeline * t.chunks, sum = 0;
   pipeline::Shape shape{t.schedule, t.pipeline, t.chunks, 1};
@@ -115,8 +104,11 @@ int64_t layersOf(const Tactics &t, int64_t layers, int64_t device) {
 }
 
 StageParameters stageParameters(const ModelShape &m, const Tactics &t, int64_t device) {
-  double h = d(m.hidden), layers = d(layersOf(t, m.layers, device));
-  double dense = d(denseLayersHere(m, t, device)), routed = layers - dense;
+  return position(m, t, device).parameters;
+}
+
+StageParameters stageParameters(const ModelShape &m, const Tactics &t, const Position &position) {
+  double h = d(m.hidden), layers = d(position.layers), dense = d(position.dense), routed = layers - dense;
   StageParameters out;
   out.dense = layers * (attentionParameters(m, t.tensor) + normParameters(m)) +
               dense * denseFeedForward(m, m.ffn, t.tensor);
@@ -126,7 +118,7 @@ StageParameters stageParameters(const ModelShape &m, const Tactics &t, int64_t d
     out.experts = routed * d(ceilDiv(x.count, t.expert)) * denseFeedForward(m, x.ffn, t.expertTensor);
   }
   double table = d(ceilDiv(m.vocab, t.tensor)) * h;
-  bool first = device == 0, last = device == lastPosition(t);
+  bool first = position.device == 0, last = position.last;
   out.tables = (first ? table + d(m.learnedPositions) * h : 0) + (last && !(first && m.tied) ? table : 0);
   out.dense += out.tables + (last ? normParameters(m) / 2 : 0);
   return out;
@@ -137,10 +129,53 @@ double layerActivations(const ModelShape &m, const Workload &w, const Tactics &t
   return b.kept + b.scores;
 }
 
+double keptBytes(const ModelShape &m, const Tactics &t, const LayerBytes &layer) {
+  switch (t.recompute) {
+  case Recompute::None:
+    break;
+  case Recompute::Selective:
+    return layer.selective;
+  case Recompute::Layers: {
+    double full = std::min(1.0, d(t.recomputeLayers) * d(t.pipeline) / d(m.layers));
+    return full * layer.input + (1 - full) * (layer.kept + layer.scores);
+  }
+  case Recompute::Full:
+    return layer.input;
+  }
+  return layer.kept + layer.scores;
+}
+
+Position position(const ModelShape &m, const Tactics &t, int64_t device) {
+  Position out{
+      device, layersOf(t, m.layers, device), denseLayersHere(m, t, device), device == lastPosition(t), {}};
+  out.parameters = stageParameters(m, t, out);
+  return out;
+}
+
+std::vector<Position> fullestPositions(const ModelShape &m, const Tactics &t) {
+  std::vector<Position> out;
+  int64_t denseLeft = m.experts.count ? m.experts.denseLayers : m.layers;
+  for (int64_t k = 0; k < t.pipeline; ++k) {
+    Position p{k, layersOf(t, m.layers, k), 0, k == lastPosition(t), {}};
+    p.dense = std::min(denseLeft, p.layers), denseLeft -= p.dense;
+    bool seen = std::any_of(out.begin(), out.end(), [&](const Position &o) {
+      return o.device > 0 && o.layers == p.layers && o.dense == p.dense && o.last == p.last;
+    });
+    if (!seen)
+      out.push_back(p);
+  }
+  return out;
+}
+
 StageMemory stageMemory(const ModelShape &m, const Workload &w, const Tactics &t, const MemoryConstants &c,
                         int64_t device) {
+  return stageMemory(m, w, t, c, position(m, t, device), layerBytes(m, w, t, c));
+}
+
+StageMemory stageMemory(const ModelShape &m, const Workload &w, const Tactics &t, const MemoryConstants &c,
+                        const Position &position, const LayerBytes &layer) {
   StageMemory out;
-  StageParameters params = stageParameters(m, t, device);
+  const StageParameters &params = position.parameters;
   double replicas = d(t.data * t.context);
   double group = t.shardGroup > 0 ? d(t.shardGroup) : replicas;
   double expertReplicas = std::max(1.0, replicas * d(t.tensor) / d(t.expert * t.expertTensor));
@@ -149,7 +184,7 @@ StageMemory stageMemory(const ModelShape &m, const Workload &w, const Tactics &t
     return t.zero >= level ? params.dense * bytes / group + params.experts * bytes / expertGroup
                            : (params.dense + params.experts) * bytes;
   };
-  double e = width(t.precision), g = gradientBytes(t);
+  double e = elementBytes(t.precision), g = gradientBytes(t);
   out.parameters = sharded(Zero::Parameters, e);
   out.gradients = sharded(Zero::Gradients, g);
   if (t.gradientsF32 && e < 4 && c.accumulationCopy > 0) {
@@ -161,8 +196,7 @@ StageMemory stageMemory(const ModelShape &m, const Workload &w, const Tactics &t
   (t.offloadOptimizer ? out.host : out.optimizer) = moments;
   out.optimizer += sharded(Zero::Optimizer, c.optimizerScratch);
 
-  int64_t layers = layersOf(t, m.layers, device);
-  LayerBytes layer = layerBytes(m, w, t, c);
+  int64_t layers = position.layers;
   double full = d(layers), selective = 0, none = 0; // layers by what they keep
   switch (t.recompute) {
   case Recompute::None:
@@ -180,7 +214,7 @@ StageMemory stageMemory(const ModelShape &m, const Workload &w, const Tactics &t
   }
   int64_t micros = std::max<int64_t>(1, w.globalBatch / (t.data * t.microBatch));
   pipeline::Shape shape{t.schedule, t.pipeline, t.chunks, micros};
-  double inFlight = pipeline::peakMicros(shape, device);
+  double inFlight = pipeline::peakMicros(shape, position.device);
   double kept = full * layer.input + selective * layer.selective + none * (layer.kept + layer.scores);
   if (t.pipeline > 1)
     kept += c.stageTensors * layer.input;
@@ -193,7 +227,7 @@ StageMemory stageMemory(const ModelShape &m, const Workload &w, const Tactics &t
                                                       : layer.input);
   if (t.sequenceParallel && t.tensor > 1) // a product's gathered input and the gradient to scatter
     out.working += c.activationFactor * 2 * layer.input * d(t.tensor);
-  if (device == lastPosition(t))
+  if (position.last)
     out.logits = c.logitBytes * tokens(w, t) * d(ceilDiv(m.vocab, t.tensor)) * (1 + d(m.predictedTokens));
   if (t.zero == Zero::Parameters && layers > 0) {
     // The layer that runs and the one ahead, and the gradients of one; embedding and head stay gathered.

@@ -52,6 +52,19 @@ int64_t layersOf(const Tactics &tactics, int64_t layers, int64_t device);
 /// V both are on device 0).
 StageParameters stageParameters(const ModelShape &model, const Tactics &tactics, int64_t device);
 
+/// Bytes of one layer and micro-batch on one device.
+struct LayerBytes {
+  double input = 0;     ///< what full recompute keeps
+  double kept = 0;      ///< all but scores
+  double scores = 0;    ///< where the attention kernel keeps them
+  double selective = 0; ///< what selective recompute keeps
+};
+LayerBytes layerBytes(const ModelShape &model, const Workload &work, const Tactics &tactics,
+                      const MemoryConstants &constants);
+
+/// What of these a layer keeps until its backward pass, the mean over the layers of the model.
+double keptBytes(const ModelShape &model, const Tactics &tactics, const LayerBytes &layer);
+
 /// Bytes that one layer keeps per micro-batch for its backward pass (counted
 /// tensor by tensor: norm inputs and outputs, q, k, v, attention's output and
 /// log-sums, the feed-forward's operands).  16-bit, no dropout: 32 s b h for
@@ -66,6 +79,26 @@ double layerActivations(const ModelShape &model, const Workload &work, const Tac
 /// own data-parallel group of data * context * tensor / (expert * expertTensor).
 StageMemory stageMemory(const ModelShape &model, const Workload &work, const Tactics &tactics,
                         const MemoryConstants &constants, int64_t device);
+
+/// A position with what it holds.
+struct Position {
+  int64_t device = 0, layers = 0;
+  int64_t dense = 0; ///< of these layers, those with the dense feed-forward
+  bool last = false; ///< holds the head
+  StageParameters parameters;
+};
+Position position(const ModelShape &model, const Tactics &tactics, int64_t device);
+/// Its parameters, from the layers that it holds.
+StageParameters stageParameters(const ModelShape &model, const Tactics &tactics, const Position &position);
+
+/// Positions of which one is the fullest, whatever the rest of `tactics` says: the first of each
+/// kind, since no schedule keeps more micro-batches on a later position.  Hang on pipeline, chunks,
+/// stageLayers and whether the schedule is a V; without parameters.
+std::vector<Position> fullestPositions(const ModelShape &model, const Tactics &tactics);
+
+/// The same bytes from facts of the position and of a layer.
+StageMemory stageMemory(const ModelShape &model, const Workload &work, const Tactics &tactics,
+                        const MemoryConstants &constants, const Position &position, const LayerBytes &layer);
 
 /// The fullest position.
 struct MemoryVerdict {

@@ -2,11 +2,13 @@
 //
 // docs/cost-model.md derives every term.  No allocation, no strings.
 //
+// In parts, each of which hangs on few choices: a search asks for the first ones
+// seldom, and a million times a second for the last, which puts them together.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/cost/constants.h"
-#include "compiler/cost/machine.h"
+#include "compiler/cost/fabric.h"
 #include "compiler/cost/model_shape.h"
 
 namespace hocket::cost {
@@ -21,8 +23,76 @@ struct StepTime {
   double bubble = 0;    ///< waiting for other pipeline stages
   double stages = 0;    ///< exposed transfers between stages
   double gradients = 0; ///< exposed gradient reduction and parameter gathers
+  double offload = 0;   ///< exposed copies to and from host memory
   double optimizer = 0; ///< update, and what is fixed per step
   double total = 0;
+};
+
+/// Seconds on one device of a piece of the model.
+struct Piece {
+  double products = 0, attention = 0, traffic = 0, tensor = 0, host = 0;
+  Piece &add(const Piece &o, double k) {
+    products += k * o.products, attention += k * o.attention, traffic += k * o.traffic;
+    tensor += k * o.tensor, host += k * o.host;
+    return *this;
+  }
+  double device() const { return products + attention + traffic + tensor; }
+  /// The host runs ahead unless its launches take longer.
+  double seconds() const { return beside(device(), host); }
+};
+
+/// One micro-batch on one device.  Hangs on tensor, context, microBatch, precision,
+/// sequenceParallel, contextKind, expert, expertTensor and where axes lie, on nothing else.
+struct LayerTime {
+  Piece work;            ///< forward and backward pass of one layer; dense and routed ones in their shares
+  Piece forward;         ///< the forward pass in it
+  Piece head, embedding; ///< both passes
+};
+
+/// One micro-batch on the stages.  Hangs on pipeline, chunks, stageLayers and recompute too.
+struct StageWork {
+  Piece pace;         ///< of the slowest stage
+  double slowest = 0; ///< its seconds
+  double round = 0;   ///< of all stages, one after the other
+  double layer = 0;   ///< of one layer
+  double layers = 0;  ///< of the fullest stage
+};
+
+/// What keeps the replicas' state alike.  Hangs on the mesh, expert, expertTensor, zero,
+/// shardGroup, overlap and bucketBytes.
+struct StateTime {
+  double gradients = 0;                ///< exposed sums and gathers, once a step
+  double layerMove = 0, tableMove = 0; ///< of sharded parameters a micro-batch: a layer's, the tables'
+  double optimizer = 0;                ///< update, and what is fixed per step
+  double offload = 0;                  ///< copies of the state, if it lies in host memory
+};
+
+class StepModel {
+public:
+  StepModel(const ModelShape &model, const Workload &work, const Machine &machine,
+            const Constants &constants);
+
+  LayerTime layer(const Tactics &tactics) const;
+  StageWork stages(const Tactics &tactics, const LayerTime &layer) const;
+  StateTime state(const Tactics &tactics) const;
+  /// `offloaded`: bytes of activations that a layer and micro-batch keep in host memory.
+  StepTime step(const Tactics &tactics, const StageWork &work, const StateTime &state,
+                double offloaded = 0) const;
+
+  /// Passes of a layer with what `tactics` computes again.
+  Piece passes(const Tactics &tactics, const LayerTime &layer) const;
+
+  const ModelShape &model() const { return m; }
+  const Workload &work() const { return w; }
+  const Machine &machine() const { return hardware; }
+  const Constants &constants() const { return c; }
+
+private:
+  ModelShape m;
+  Workload w;
+  Machine hardware;
+  Constants c;
+  Fabric fabric;
 };
 
 /// The legal `tactics` on `machine`, under `constants`.
@@ -36,5 +106,12 @@ double stepFlops(const ModelShape &model, const Workload &work, Recompute recomp
 /// Time that devices of an even pipeline wait: (p - 1) times this is a step's bubble, in
 /// forwards `f`, input gradients `b` and weight gradients `w` of one stage and micro-batch.
 double bubblePerStage(ScheduleKind schedule, int64_t chunks, double f, double b, double w);
+
+/// Layers that a device of the first, of the last and of the fullest other position holds; a
+/// remainder goes to the middle.
+struct PositionLayers {
+  double front = 0, tail = 0, middle = 0;
+};
+PositionLayers positionLayers(const Tactics &tactics, double layers);
 
 } // namespace hocket::cost

@@ -20,6 +20,10 @@ namespace hocket::cost {
 enum class Precision : uint8_t { F64, F32, F16, Fp8, MxFp8, NvFp4 };
 inline constexpr size_t kPrecisions = 6;
 
+/// Of an activation or a parameter.  Low precisions keep both in 16 bits and quantize on
+/// the way into products.
+inline double elementBytes(Precision p) { return p == Precision::F64 ? 8 : p == Precision::F32 ? 4 : 2; }
+
 enum class Axis : uint8_t { Pipeline, Data, Context, Tensor };
 
 using ScheduleKind = pipeline::Schedule;

@@ -10,8 +10,7 @@ using namespace llvm;
 
 namespace hocket::planner {
 
-bool Requirement::holds(const cost::Tactics &tactics) const {
-  int64_t value = dimension->get(tactics);
+bool Requirement::holds(int64_t value) const {
   switch (comparison) {
   case Comparison::Equal:
     return value == values[0];

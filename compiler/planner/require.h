@@ -24,7 +24,11 @@ struct Requirement {
   std::string text;            ///< as written
   Loc loc;
 
-  bool holds(const cost::Tactics &tactics) const;
+  bool holds(int64_t value) const;
+  /// Of a strategy in which its dimension says nothing, always.
+  bool holds(const cost::Tactics &tactics) const {
+    return !speaks(*dimension, tactics) || holds(dimension->get(tactics));
+  }
 };
 
 /// Reads `text`, which stands in a source at `loc` (a flag's or a string's

@@ -27,6 +27,26 @@ std::vector<int64_t> allowed(const std::vector<int64_t> &listed, const std::vect
   return out;
 }
 
+/// Whether axes of one device aside two orders are one.
+bool samePlaces(const Tactics &t, const std::array<Axis, 4> &other) {
+  auto wide = [&](Axis a) {
+    return (a == Axis::Pipeline  ? t.pipeline
+            : a == Axis::Data    ? t.data
+            : a == Axis::Context ? t.context
+                                 : t.tensor) > 1;
+  };
+  size_t j = 0;
+  for (Axis a : t.order) {
+    if (!wide(a))
+      continue;
+    while (!wide(other[j]))
+      ++j;
+    if (other[j++] != a)
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 Space Space::executable(Precision precision) {
@@ -44,10 +64,12 @@ Space Space::whole(Precision precision) {
                  ScheduleKind::DualPipeV, ScheduleKind::GPipe};
   s.chunks = {2, 3, 4, 5, 6, 8, 10, 12};
   s.zero = {Zero::None, Zero::Optimizer, Zero::Gradients, Zero::Parameters};
-  s.recompute = {Recompute::None, Recompute::Selective, Recompute::Full};
+  s.recompute = {Recompute::None, Recompute::Selective, Recompute::Layers, Recompute::Full};
   s.sequenceParallel = {false, true};
   s.contextKinds = {ContextKind::Ring, ContextKind::AllGather, ContextKind::Ulysses};
   s.offloadOptimizer = {false, true};
+  s.offloadActivations = {0, 0.5, 1};
+  s.orders.push_back({Axis::Data, Axis::Pipeline, Axis::Context, Axis::Tensor});
   s.precision = {precision};
   s.expertTensor = s.hybridShards = true;
   return s;
@@ -117,41 +139,65 @@ std::vector<Tactics> meshes(const Problem &problem, const Space &space) {
             continue;
           for (int64_t micro : allowed(space.microBatch, divisors(problem.work.globalBatch / t.data))) {
             t.microBatch = micro;
-            out.push_back(t);
+            for (size_t i = 0; i < space.orders.size(); ++i) {
+              t.order = space.orders[i];
+              bool seen = std::any_of(space.orders.begin(), space.orders.begin() + std::ptrdiff_t(i),
+                                      [&](const auto &before) { return samePlaces(t, before); });
+              if (!seen)
+                out.push_back(t);
+            }
           }
         }
   return out;
 }
 
 void completions(const Problem &problem, const Space &space, const Tactics &mesh,
-                 const std::function<bool(const Tactics &)> &visit) {
+                 const std::function<bool(const Tactics &)> &visit,
+                 const std::function<bool(const Tactics &)> &enter) {
   const ModelShape &m = problem.model;
   int64_t replicas = mesh.data * mesh.context, layerDevices = replicas * mesh.tensor;
+  int64_t micros = problem.work.globalBatch / (mesh.data * mesh.microBatch);
   std::vector<int64_t> experts = {1};
   if (m.experts.count > 0)
     experts = allowed(space.expert, divisors(m.experts.count));
   std::vector<int64_t> groups = {0};
-  if (space.hybridShards && replicas > problem.devicesPerHost && problem.devicesPerHost > mesh.tensor &&
-      problem.devicesPerHost % mesh.tensor == 0)
-    groups.push_back(problem.devicesPerHost / mesh.tensor);
+  if (int64_t host = problem.devicesPerHost / mesh.tensor;
+      space.hybridShards && replicas > problem.devicesPerHost && host > 1 &&
+      problem.devicesPerHost % mesh.tensor == 0 && replicas % host == 0)
+    groups.push_back(host);
+  // What is computed again, with the number of layers.
+  std::vector<std::pair<Recompute, int64_t>> again;
+  int64_t stage = (m.layers + mesh.pipeline - 1) / mesh.pipeline;
+  for (Recompute r : space.recompute) {
+    if (r != Recompute::Layers) {
+      again.push_back({r, 0});
+      continue;
+    }
+    for (double share : space.recomputeShares)
+      if (int64_t n = int64_t(share * double(stage));
+          n > 0 && n < stage && (again.empty() || again.back() != std::pair(r, n)))
+        again.push_back({r, n});
+  }
 
   Tactics t = mesh;
-  auto emit = [&] { return !illegal(problem, t).empty() || visit(t); };
   auto withState = [&] {
     for (Zero zero : space.zero) {
+      if (zero != Zero::None && replicas == 1 && space.zero.front() == Zero::None)
+        continue; // the same as none
       t.zero = zero;
       for (int64_t group : groups) {
-        t.shardGroup = zero == Zero::None ? 0 : group;
         if (zero == Zero::None && group)
           continue; // nothing is sharded: one candidate
-        if (zero != Zero::None && replicas == 1)
-          continue; // the same as none
-        for (Recompute recompute : space.recompute) {
-          t.recompute = recompute;
-          for (bool offload : space.offloadOptimizer) {
-            t.offloadOptimizer = offload;
-            if (!emit())
-              return false;
+        t.shardGroup = group;
+        for (auto [recompute, layers] : again) {
+          t.recompute = recompute, t.recomputeLayers = layers;
+          for (bool optimizer : space.offloadOptimizer) {
+            t.offloadOptimizer = optimizer;
+            for (double activations : space.offloadActivations) {
+              t.offloadActivations = activations;
+              if (!visit(t))
+                return false;
+            }
           }
         }
       }
@@ -161,10 +207,17 @@ void completions(const Problem &problem, const Space &space, const Tactics &mesh
   auto withExperts = [&] {
     for (int64_t expert : experts) {
       t.expert = expert;
-      for (int64_t etp : {int64_t(1), mesh.tensor}) {
-        t.expertTensor = etp;
-        if ((etp > 1 && (!space.expertTensor || m.experts.count == 0)) || layerDevices % (expert * etp))
+      for (int64_t tensor : {int64_t(1), mesh.tensor}) {
+        t.expertTensor = tensor;
+        if ((tensor > 1 && (!space.expertTensor || m.experts.count == 0)) || layerDevices % (expert * tensor))
           continue;
+        if (enter) {
+          Tactics first = t;
+          first.zero = Zero::None, first.shardGroup = 0, first.recompute = Recompute::None;
+          first.recomputeLayers = 0, first.offloadOptimizer = false, first.offloadActivations = 0;
+          if (!enter(first))
+            continue;
+        }
         if (!withState())
           return false;
         if (mesh.tensor == 1)
@@ -182,12 +235,17 @@ void completions(const Problem &problem, const Space &space, const Tactics &mesh
       chunks = space.chunks;
     for (int64_t c : chunks) {
       t.chunks = c;
+      if (m.layers < t.pipeline * c || !pipeline::illegal({schedule, t.pipeline, c, micros}).empty())
+        continue;
       for (bool sp : space.sequenceParallel) {
         if (sp && mesh.tensor == 1)
           continue;
         t.sequenceParallel = sp;
         for (ContextKind kind : space.contextKinds) {
           if (mesh.context == 1 && kind != space.contextKinds.front())
+            continue;
+          if (kind == ContextKind::Ulysses && mesh.context > 1 &&
+              std::max<int64_t>(1, m.heads / mesh.tensor) % mesh.context)
             continue;
           t.contextKind = kind;
           if (!withExperts())

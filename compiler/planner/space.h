@@ -35,10 +35,15 @@ struct Space {
   std::vector<bool> sequenceParallel = {false};
   std::vector<cost::ContextKind> contextKinds = {cost::ContextKind::Ring};
   std::vector<bool> offloadOptimizer = {false};
+  std::vector<double> offloadActivations = {0}; ///< shares of the activations
   std::vector<cost::Precision> precision = {cost::Precision::F16};
   bool expertTensor = false; ///< experts may be sharded over tensor; else whole
   bool hybridShards = false; ///< shard groups of one host, beside all replicas
   bool gradientsF32 = true;
+  /// How axes lie on the devices, outermost first.
+  std::vector<std::array<cost::Axis, 4>> orders = {cost::Tactics().order};
+  /// Layers counts of Recompute::Layers are these shares of a stage's layers.
+  std::vector<double> recomputeShares = {0.25, 0.5, 0.75};
 
   /// What this compiler executes of a job of `precision`.
   static Space executable(cost::Precision precision);
@@ -50,12 +55,15 @@ struct Space {
 std::string illegal(const Problem &problem, const cost::Tactics &tactics);
 
 /// The mesh and the micro-batch: first choices, on which everything else hangs.
-/// Only `pipeline`, `data`, `context`, `tensor`, `microBatch`, `precision` are set.
+/// Only `pipeline`, `data`, `context`, `tensor`, `order`, `microBatch`, `precision` are set.
 std::vector<cost::Tactics> meshes(const Problem &problem, const Space &space);
 
 /// Calls `visit` for every legal completion of a mesh, in order.  `visit`
-/// returns whether to go on.
+/// returns whether to go on.  `enter`, if there is one, is called before those
+/// that differ in zero, shardGroup, recompute and offload only, and returns
+/// whether to visit them.
 void completions(const Problem &problem, const Space &space, const cost::Tactics &mesh,
-                 const std::function<bool(const cost::Tactics &)> &visit);
+                 const std::function<bool(const cost::Tactics &)> &visit,
+                 const std::function<bool(const cost::Tactics &)> &enter = {});
 
 } // namespace hocket::planner

@@ -81,7 +81,7 @@ TEST(Require, WhatIsNotExecutedIsNamed) {
   t.context = 2, t.recompute = cost::Recompute::Full, t.contextKind = cost::ContextKind::Ulysses;
   EXPECT_EQ(notExecuted(t), "context = 2, context_kind = ulysses, recompute = full");
   t = {};
-  t.schedule = cost::ScheduleKind::ZbV, t.chunks = 2;
+  t.pipeline = 2, t.schedule = cost::ScheduleKind::ZbV, t.chunks = 2;
   EXPECT_EQ(notExecuted(t), "schedule = zb-v, chunks = 2, precision = bf16");
 }
 

@@ -28,7 +28,7 @@ struct RandomCost : Evaluator {
     return work * (1 + tensorCost * double(t.tensor - 1) / double(t.microBatch)) +
            dataCost * double(t.data - 1) / double(t.pipeline) + 0.01 * micros;
   }
-  Evaluation evaluate(const Tactics &t) const override {
+  Evaluation evaluate(const Tactics &t) const {
     double micros = double(problem.work.globalBatch) / double(t.data * t.microBatch);
     double bubble = idle.at(t.schedule) * double(t.pipeline - 1) / (micros * double(t.chunks));
     double extra = t.recompute == Recompute::Full        ? again
@@ -42,6 +42,14 @@ struct RandomCost : Evaluator {
     return e;
   }
   double bound(const Tactics &mesh) const override { return meshSeconds(mesh); }
+
+  struct Mesh : MeshCost {
+    const RandomCost &of;
+    explicit Mesh(const RandomCost &of) : of(of) {}
+    Evaluation enter(const Tactics &first) override { return {of.meshSeconds(first), 0, true}; }
+    Evaluation evaluate(const Tactics &t) override { return of.evaluate(t); }
+  };
+  std::unique_ptr<MeshCost> open(const Tactics &) const override { return std::make_unique<Mesh>(*this); }
 };
 
 struct Instance {
@@ -152,7 +160,9 @@ TEST(Search, RequirementsAreKept) {
   for (int round = 0; round < 50; ++round) {
     Instance i = instance(random);
     Limits limits;
-    limits.allowed = [](const Tactics &t) { return t.tensor <= 2 && t.recompute == Recompute::None; };
+    limits.allowed = [](const Tactics &t, Decided d) {
+      return d != Decided::All || (t.tensor <= 2 && t.recompute == Recompute::None);
+    };
     Answer a = search(i.cost.problem, i.space, i.cost, limits);
     if (a.best) {
       EXPECT_LE(a.best->tactics.tensor, 2);
