@@ -12,18 +12,20 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include <cerrno>
+#include <cstring>
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace mlir;
 
@@ -214,6 +216,43 @@ std::string findLinker() {
   return "";
 }
 
+/// A file without a name: nothing is left of it, however this process ends. A child has it open too.
+class Memory {
+public:
+  explicit Memory(const char *label) : fd(::memfd_create(label, 0)) {}
+  ~Memory() {
+    if (fd >= 0)
+      ::close(fd);
+  }
+  Memory(const Memory &) = delete;
+  /// Opens it in a child of this process.
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd); }
+  /// 0 or errno.
+  int write(ArrayRef<char> bytes) {
+    if (fd < 0)
+      return errno;
+    for (ssize_t n; !bytes.empty(); bytes = bytes.drop_front(size_t(n)))
+      if ((n = ::write(fd, bytes.data(), bytes.size())) < 0 && (n = 0, errno != EINTR))
+        return errno;
+    return 0;
+  }
+  std::vector<uint8_t> read() const {
+    std::vector<uint8_t> bytes(std::max<off_t>(::lseek(fd, 0, SEEK_END), 0));
+    size_t got = 0;
+    for (ssize_t n;
+         got < bytes.size() && (n = ::pread(fd, bytes.data() + got, bytes.size() - got, got)) != 0;)
+      if (n > 0)
+        got += size_t(n);
+      else if (errno != EINTR)
+        break;
+    bytes.resize(got);
+    return bytes;
+  }
+
+private:
+  int fd;
+};
+
 FailureOr<std::vector<uint8_t>> link(ArrayRef<char> object, std::string &outside) {
   auto fail = [&](const Twine &text) -> LogicalResult {
     outside = text.str();
@@ -223,24 +262,12 @@ FailureOr<std::vector<uint8_t>> link(ArrayRef<char> object, std::string &outside
   if (linker.empty())
     return fail("ld.lld of LLVM " + Twine(LLVM_VERSION_MAJOR) + " was not found (package lld-" +
                 Twine(LLVM_VERSION_MAJOR) + ")");
-  llvm::SmallString<128> folder;
-  if (std::error_code ec = llvm::sys::fs::createUniqueDirectory("hocket-kernels", folder))
-    return fail("cannot make a temporary folder for kernels: " + ec.message());
-  llvm::scope_exit remove([&] { (void)llvm::sys::fs::remove_directories(folder); });
-  std::string input = (folder + "/kernels.o").str(), output = (folder + "/kernels.so").str(),
-              log = (folder + "/log").str();
-  {
-    std::error_code ec;
-    llvm::raw_fd_ostream os(input, ec);
-    if (!ec) {
-      os.write(object.data(), object.size());
-      os.close();
-      ec = os.error();
-      os.clear_error();
-    }
-    if (ec)
-      return fail("cannot write " + input + ": " + ec.message());
-  }
+  Memory input("kernels.o"), output("kernels.so"), log("log");
+  for (auto [file, bytes] : {std::pair(&input, object), {&output, ArrayRef<char>()}, {&log, {}}})
+    if (int error = file->write(bytes))
+      return fail("cannot keep kernels in memory for ld.lld: " + Twine(std::strerror(error)));
+  std::string from = input.path(), to = output.path(), said = log.path();
+  // By the name of a file ld.lld would write another beside it and rename that.
   StringRef args[] = {linker,
                       "-shared",
                       "--build-id=none",
@@ -253,21 +280,17 @@ FailureOr<std::vector<uint8_t>> link(ArrayRef<char> object, std::string &outside
                       "-soname",
                       "hocket-kernels",
                       "-o",
-                      output,
-                      input};
+                      "-",
+                      from};
   std::string error;
   int rc = llvm::sys::ExecuteAndWait(linker, args, std::nullopt,
-                                     {StringRef(), StringRef(log), StringRef(log)}, 0, 0, &error);
-  if (rc != 0) {
-    if (auto text = llvm::MemoryBuffer::getFile(log))
-      error += (*text)->getBuffer();
-    return fail("ld.lld failed: " + error);
-  }
-  auto bytes = llvm::MemoryBuffer::getFile(output);
-  if (!bytes)
-    return fail("cannot read " + output + ": " + bytes.getError().message());
-  StringRef text = (*bytes)->getBuffer();
-  return std::vector<uint8_t>(text.bytes_begin(), text.bytes_end());
+                                     {StringRef(), StringRef(to), StringRef(said)}, 0, 0, &error);
+  std::vector<uint8_t> bytes = output.read();
+  if (rc == 0 && !bytes.empty())
+    return bytes;
+  std::vector<uint8_t> text = log.read();
+  return fail("ld.lld failed: " + error +
+              StringRef(reinterpret_cast<const char *>(text.data()), text.size()));
 }
 
 } // namespace
