@@ -12,7 +12,7 @@ static std::string text(const std::vector<uint64_t> &shape) {
   return result.empty() ? "[]" : result + "]";
 }
 
-LoadReport load(const format::Plan &plan, const std::string &directory, std::span<std::byte *const> arenas) {
+LoadReport load(const format::Plan &plan, const std::string &directory, Arenas &arenas) {
   SafetensorsReader reader(directory + "/model.safetensors");
   std::vector<Tensor> tensors = tensorsOf(plan);
   LoadReport report;
@@ -41,8 +41,7 @@ LoadReport load(const format::Plan &plan, const std::string &directory, std::spa
   return report;
 }
 
-void saveTensors(const format::Plan &plan, const std::string &path, What what,
-                 std::span<std::byte *const> arenas) {
+void saveTensors(const format::Plan &plan, const std::string &path, What what, const Arenas &arenas) {
   std::vector<Tensor> tensors = tensorsOf(plan);
   std::vector<OutputTensor> outputs;
   for (const Tensor &t : tensors)
@@ -54,7 +53,7 @@ void saveTensors(const format::Plan &plan, const std::string &path, What what,
   });
 }
 
-void save(const format::Plan &plan, const std::string &directory, std::span<std::byte *const> arenas) {
+void save(const format::Plan &plan, const std::string &directory, const Arenas &arenas) {
   data::makeDirectories(directory);
   saveTensors(plan, directory + "/model.safetensors", What::Value, arenas);
   data::OutputFile config(directory + "/config.json");

@@ -12,13 +12,12 @@ struct LoadReport {
 
 /// Reads DIR/model.safetensors into all shards.  Every tensor of the plan must be
 /// there with its shape: else Error(2).  Nothing is written before all are checked.
-LoadReport load(const format::Plan &plan, const std::string &directory, std::span<std::byte *const> arenas);
+LoadReport load(const format::Plan &plan, const std::string &directory, Arenas &arenas);
 
 /// Writes DIR/model.safetensors and DIR/config.json (the plan's model).
-void save(const format::Plan &plan, const std::string &directory, std::span<std::byte *const> arenas);
+void save(const format::Plan &plan, const std::string &directory, const Arenas &arenas);
 
 /// Writes `what` of every parameter as one safetensors file.
-void saveTensors(const format::Plan &plan, const std::string &path, What what,
-                 std::span<std::byte *const> arenas);
+void saveTensors(const format::Plan &plan, const std::string &path, What what, const Arenas &arenas);
 
 } // namespace hocket::checkpoint

@@ -141,20 +141,27 @@ void walk(const Plan &plan, const Param &p, const Layout &layout, const std::vec
   }
 }
 
-/// Calls visit(param, address of the shard, coordinates) for the shards of a tensor.
+/// Calls visit(param, rank, offset of the shard in its arena, coordinates) for the shards of a tensor.
 template <class Visit>
-void forShards(const Plan &plan, const Tensor &tensor, What what, std::span<std::byte *const> arenas,
-               Visit visit) {
+void forShards(const Plan &plan, const Tensor &tensor, What what, Visit visit) {
   for (const Tensor::Piece &piece : tensor.pieces) {
     const Param &p = plan.params[piece.param];
     const format::Operand &o = operandOf(p, what);
     const format::Region &region = plan.classes[p.classIndex].regions[o.index];
     uint64_t offset = region.offset + static_cast<uint64_t>(o.offset) +
                       (p.stacked ? (piece.layer - p.layerBegin) * region.layerStride : 0);
-    for (uint32_t r = 0; r < arenas.size(); ++r)
+    for (uint32_t r = 0; r < plan.ranks(); ++r)
       if (classOf(plan, r) == p.classIndex)
-        visit(p, arenas[r] + offset, coordinates(plan, r));
+        visit(p, r, offset, coordinates(plan, r));
   }
+}
+
+/// Bytes of a shard: it lies in one piece.
+uint64_t shardBytes(const Param &p) {
+  uint64_t bytes = format::sizeOf(p.dtype);
+  for (const format::ParamDim &d : p.dims)
+    bytes *= d.local;
+  return bytes;
 }
 
 /// Among equal copies one is read: the one at the class's first coordinate on
@@ -196,33 +203,39 @@ std::vector<Tensor> tensorsOf(const Plan &plan) {
   return result;
 }
 
-void gather(const Plan &plan, const Tensor &tensor, What what, std::span<std::byte *const> arenas,
-            std::span<uint8_t> out) {
+void gather(const Plan &plan, const Tensor &tensor, What what, const Arenas &arenas, std::span<uint8_t> out) {
   uint64_t size = format::sizeOf(tensor.dtype);
-  forShards(plan, tensor, what, arenas,
-            [&](const Param &p, const std::byte *shard, const std::vector<uint32_t> &at) {
+  std::vector<std::byte> shard;
+  forShards(plan, tensor, what,
+            [&](const Param &p, uint32_t rank, uint64_t offset, const std::vector<uint32_t> &at) {
               if (!p.owner || !isFirstCopy(plan, p, at))
                 return;
+              shard.resize(shardBytes(p));
+              arenas.read(rank, offset, shard);
               walk(plan, p, layoutOf(p), at, [&](uint64_t local, int64_t target) {
                 if (target >= 0)
-                  std::memcpy(out.data() + static_cast<uint64_t>(target) * size, shard + local * size, size);
+                  std::memcpy(out.data() + static_cast<uint64_t>(target) * size, shard.data() + local * size,
+                              size);
               });
             });
 }
 
-void scatter(const Plan &plan, const Tensor &tensor, What what, std::span<std::byte *const> arenas,
+void scatter(const Plan &plan, const Tensor &tensor, What what, Arenas &arenas,
              std::span<const double> values) {
-  forShards(plan, tensor, what, arenas,
-            [&](const Param &p, std::byte *shard, const std::vector<uint32_t> &at) {
+  std::vector<std::byte> shard;
+  forShards(plan, tensor, what,
+            [&](const Param &p, uint32_t rank, uint64_t offset, const std::vector<uint32_t> &at) {
+              shard.resize(shardBytes(p));
               walk(plan, p, layoutOf(p), at, [&](uint64_t local, int64_t target) {
                 double value = target < 0 ? 0 : values[static_cast<uint64_t>(target)];
                 if (p.dtype == DType::F64)
-                  std::memcpy(shard + local * 8, &value, 8);
+                  std::memcpy(shard.data() + local * 8, &value, 8);
                 else {
                   auto narrow = static_cast<float>(value);
-                  std::memcpy(shard + local * 4, &narrow, 4);
+                  std::memcpy(shard.data() + local * 4, &narrow, 4);
                 }
               });
+              arenas.write(rank, offset, shard);
             });
 }
 

@@ -39,13 +39,22 @@ struct Tensor {
 /// its parameter contradict each other.
 std::vector<Tensor> tensorsOf(const format::Plan &plan);
 
-/// `arenas[rank]`: all ranks' memory, quiet.
+/// All ranks' arenas, while nothing runs on them.
+class Arenas {
+public:
+  virtual void read(uint32_t rank, uint64_t offset, std::span<std::byte> to) const = 0;
+  virtual void write(uint32_t rank, uint64_t offset, std::span<const std::byte> from) = 0;
+
+protected:
+  ~Arenas() = default;
+};
+
 /// Fills `out` (elements of the tensor's dtype) from the owners' shards; padding is dropped.
-void gather(const format::Plan &plan, const Tensor &tensor, What what, std::span<std::byte *const> arenas,
+void gather(const format::Plan &plan, const Tensor &tensor, What what, const Arenas &arenas,
             std::span<uint8_t> out);
 
 /// Writes the tensor into every shard of it, tied copies included; padding becomes 0.
-void scatter(const format::Plan &plan, const Tensor &tensor, What what, std::span<std::byte *const> arenas,
+void scatter(const format::Plan &plan, const Tensor &tensor, What what, Arenas &arenas,
              std::span<const double> values);
 
 } // namespace hocket::checkpoint

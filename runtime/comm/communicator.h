@@ -15,6 +15,7 @@
 #include "runtime/device/device.h"
 #include "runtime/format/plan.h"
 
+#include <memory>
 #include <span>
 #include <string>
 
@@ -43,5 +44,16 @@ public:
   /// For which ranks this rank's open operations wait: "ranks 1, 3"; empty when none.
   virtual std::string waitsFor() const = 0;
 };
+
+/// The communicators of this process for one plan.  Outlives them.
+class World {
+public:
+  virtual ~World() = default;
+  virtual std::unique_ptr<Communicator> join(uint32_t rank) = 0;
+};
+
+/// Among the devices of device::openBackend.  Keeps references to plan and fault.
+/// Throws Error: 1 when an instruction's peer does not exist, 3 for groups that are too large.
+std::unique_ptr<World> openWorld(const format::Plan &plan, device::Fault &fault);
 
 } // namespace hocket::comm

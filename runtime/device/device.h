@@ -1,18 +1,22 @@
 //===- device.h - One device: memory, streams, events, kernels --------------===//
 //
-// What the executor needs of a device, and no more.  All calls come from the
-// rank's one issue thread, in issue order; they enqueue and return (or block
+// What the executor needs of a device, and no more.  Calls of streams come from
+// the rank's one issue thread, in issue order; they enqueue and return (or block
 // while a queue is full).  Work on a stream runs in order; streams run beside
-// each other and are ordered by events alone.
+// each other and are ordered by events alone.  Addresses are the device's: the
+// host reads and writes an arena through Device alone.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/device/gate.h"
 #include "runtime/format/plan.h"
+#include "runtime/trace/span.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -51,6 +55,7 @@ public:
   /// `name` in all calls: index into Plan::strings, for reports and traces.
   virtual void launch(uint32_t kernel, std::span<const Argument> args, uint32_t name) = 0;
   virtual void gemm(uint32_t entry, void *a, void *b, void *c, void *scratch, uint32_t name) = 0;
+  /// Within the arena, or from it to the host's memory.
   virtual void copy(const void *source, void *destination, uint64_t bytes, uint32_t name) = 0;
   virtual void fill(void *destination, uint64_t bytes, uint32_t name) = 0;
   virtual void record(uint32_t event) = 0;
@@ -72,13 +77,45 @@ struct Waiting {
 class Device {
 public:
   virtual ~Device() = default;
+  /// Where the arena begins, for addresses in commands.
   virtual std::byte *arena() = 0;
+  /// The arena's bytes from `offset` on.  Only while all streams are empty.
+  virtual void read(uint64_t offset, std::span<std::byte> to) const = 0;
+  virtual void write(uint64_t offset, std::span<const std::byte> from) = 0;
+  /// Bytes of the arena that are in the host's memory now; 0 when it lies elsewhere.
+  virtual uint64_t residentBytes() const = 0;
   virtual Stream &stream(uint32_t index) = 0;
   /// Returns when all streams are empty; false when the run failed.
   virtual bool finish() = 0;
   /// Commands executed so far on all streams; grows while there is progress.
   virtual uint64_t progress() const = 0;
+  /// From any thread, at any time.
   virtual Waiting waiting(uint32_t stream) const = 0;
+  /// Ends all streams.  Peers read each other's arenas: stop all ranks before one is destroyed.
+  virtual void stop() = 0;
+  /// Spans of a stream since they were cleared (Options::trace).  Only while all streams are empty.
+  virtual const std::vector<trace::Span> &spans(uint32_t stream) const = 0;
+  virtual void clearSpans() = 0;
 };
+
+struct Options {
+  bool delays = false; ///< seeded random delays before every command (tests)
+  uint64_t delaySeed = 0;
+  bool trace = false; ///< record spans
+  /// Replaces the plan's code section (tests).
+  KernelResolver resolve;
+};
+
+/// The devices of this process for one plan: what they share is loaded once.  Outlives them.
+class Backend {
+public:
+  virtual ~Backend() = default;
+  virtual std::unique_ptr<Device> make(uint32_t rank) = 0;
+};
+
+/// The backend that the plan is compiled for.  Keeps references to plan and fault.
+/// Throws Error: 3 for another CPU, library or number of threads, 1 for memory that this machine has not or a
+/// symbol that the code lacks, 2 for code that is none.
+std::unique_ptr<Backend> openBackend(const format::Plan &plan, Fault &fault, const Options &options);
 
 } // namespace hocket::device

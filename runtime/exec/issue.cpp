@@ -4,7 +4,7 @@
 #include "runtime/ranks.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 namespace hocket::exec {
 
@@ -14,7 +14,7 @@ using format::Operand;
 using format::OperandKind;
 
 Issuer::Issuer(const format::Plan &p, uint32_t r, device::Device &d, comm::Communicator &c, device::Fault &f,
-               const uint64_t *s, double *const *m)
+               const uint64_t *s, uint64_t *const *m)
     : plan(p), program(p.classes[classOf(p, r)]), rank(r), device(d), communicator(c), fault(f), scalars(s),
       metrics(m) {
   std::vector<uint32_t> at = coordinates(plan, rank);
@@ -82,7 +82,7 @@ device::Argument Issuer::argument(const Operand &o, At at) const {
     return {nullptr, affineBase[o.index] + a.layer * at.layer + a.micro * int64_t(at.entry->micro), true};
   }
   case OperandKind::Scalar:
-    return {const_cast<uint64_t *>(scalars + o.index), 0, false};
+    return {nullptr, std::bit_cast<int64_t>(scalars[o.index]), true};
   }
   return {};
 }
@@ -101,24 +101,6 @@ void Issuer::group(uint32_t first, uint32_t count, At at) {
     transfers[i] = transfer(program.instrs[first + i], at);
   if (count)
     communicator.exchange(device.stream(program.instrs[first].stream), {transfers, count});
-}
-
-/// A metric on its way from the arena to the host.
-struct MetricRead {
-  const std::byte *from;
-  double *to;
-  format::DType dtype;
-};
-
-static void readMetric(void *, void *payload) {
-  auto *m = static_cast<MetricRead *>(payload);
-  if (m->dtype == format::DType::F64) {
-    std::memcpy(m->to, m->from, 8);
-  } else {
-    float value;
-    std::memcpy(&value, m->from, 4);
-    *m->to = value;
-  }
 }
 
 void Issuer::instruction(const Instr &i, At at) {
@@ -166,10 +148,8 @@ void Issuer::instruction(const Instr &i, At at) {
     stream.mark(i.name, i.flags == 0);
     break;
   case Op::Metric:
-    if (double *to = metrics[i.index]) {
-      MetricRead read{address(operands[0], at), to, plan.metrics[i.index].dtype};
-      stream.host({&readMetric, nullptr, &read, sizeof read, "metric"}, i.name);
-    }
+    if (uint64_t *to = metrics[i.index])
+      stream.copy(address(operands[0], at), to, format::sizeOf(plan.metrics[i.index].dtype), i.name);
     break;
   case Op::Group:
   case Op::Repeat:

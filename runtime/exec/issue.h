@@ -11,9 +11,9 @@ namespace hocket::exec {
 class Issuer {
 public:
   /// `scalars[i]`: the bits of step scalar i, constant while a list runs;
-  /// `metrics[i]`: where metric i goes, null when this rank does not report it.
+  /// `metrics[i]`: where the bits of metric i go, null when this rank does not report it.
   Issuer(const format::Plan &plan, uint32_t rank, device::Device &device, comm::Communicator &communicator,
-         device::Fault &fault, const uint64_t *scalars, double *const *metrics);
+         device::Fault &fault, const uint64_t *scalars, uint64_t *const *metrics);
 
   void run(const std::vector<format::ListEntry> &list);
 
@@ -38,7 +38,7 @@ private:
   comm::Communicator &communicator;
   device::Fault &fault;
   const uint64_t *scalars;
-  double *const *metrics;
+  uint64_t *const *metrics;
   std::vector<int64_t> affineBase; ///< coordinates and constant of each affine
   std::vector<uint8_t> recorded;   ///< per event: has a record been issued, or is it a declared first use
   std::vector<device::Argument> arguments;

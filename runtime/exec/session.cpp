@@ -1,18 +1,18 @@
 #include "runtime/exec/session.h"
 
-#include "runtime/comm/local/world.h"
-#include "runtime/device/cpu/allocations.h"
-#include "runtime/device/cpu/device.h"
-#include "runtime/device/cpu/memory_limit.h"
+#include "runtime/comm/communicator.h"
+#include "runtime/device/allocations.h"
 #include "runtime/error.h"
 #include "runtime/exec/issue.h"
 #include "runtime/exec/schedule.h"
 #include "runtime/ranks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <system_error>
+#include <thread>
 
 namespace hocket::exec {
 
@@ -23,17 +23,22 @@ using List = std::vector<format::ListEntry> format::ClassProgram::*;
 /// One rank: its device, communicator and issue thread.
 struct Rank {
   uint32_t rank = 0, classIndex = 0;
-  std::unique_ptr<device::cpu::CpuDevice> device;
+  std::unique_ptr<device::Device> device;
   std::unique_ptr<comm::Communicator> communicator;
-  std::vector<double *> metrics;
+  std::vector<uint64_t *> metrics;
   std::unique_ptr<Issuer> issuer;
   std::thread thread;
 };
 
-struct Session::Impl {
+struct Session::Impl final : checkpoint::Arenas {
   Impl(format::Plan p, Options o);
   ~Impl();
-  void checkSize() const;
+  void read(uint32_t rank, uint64_t offset, std::span<std::byte> to) const override {
+    ranks[rank].device->read(offset, to);
+  }
+  void write(uint32_t rank, uint64_t offset, std::span<const std::byte> from) override {
+    ranks[rank].device->write(offset, from);
+  }
   void makeRank(Rank &rank);
   void findRows();
   void serve(Rank &rank) noexcept;
@@ -46,13 +51,11 @@ struct Session::Impl {
   Options options;
   double deadline = 0;
   Fault fault;
-  std::unique_ptr<device::cpu::Module> module;
-  std::shared_ptr<device::cpu::MatmulLibrary> library;
-  std::unique_ptr<comm::local::World> world;
+  std::unique_ptr<device::Backend> backend;
+  std::unique_ptr<comm::World> world;
   std::vector<uint64_t> scalars;
-  std::vector<double> metrics;
+  std::vector<uint64_t> metrics; ///< bits of their last values, each in its own type
   std::vector<Rank> ranks;
-  std::vector<std::byte *> arenas;
 
   // Hand-over of a list from the caller to the issue threads and back.
   List current = nullptr;
@@ -60,8 +63,13 @@ struct Session::Impl {
   std::atomic<bool> closing{false};
   Gate go, done;
 
-  /// Where each global row is read: [row] -> (kind, address).
-  std::vector<std::vector<std::pair<format::InputKind, std::byte *>>> rows;
+  /// Where each global row is read.
+  struct Place {
+    format::InputKind kind;
+    device::Device *device;
+    uint64_t offset;
+  };
+  std::vector<std::vector<Place>> rows;
   std::vector<int32_t> window, labels; ///< one row on its way
   uint64_t steps = 0;
 
@@ -77,53 +85,17 @@ struct Session::Impl {
 // Set-up
 //===----------------------------------------------------------------------===//
 
-void Session::Impl::checkSize() const {
-  for (const format::ClassProgram &program : plan.classes)
-    for (const format::Instr &i : program.instrs)
-      if (i.operandCount > device::cpu::CpuStream::kMaxArguments ||
-          (i.op == format::Op::Group && i.arg > int64_t(comm::kMaxGroup)))
-        throw Error(kExitIncompatible, "class '" + program.name + "' has an instruction of " +
-                                           std::to_string(i.operandCount) + " operands or a group of " +
-                                           std::to_string(i.arg) + "; this runtime takes " +
-                                           std::to_string(device::cpu::CpuStream::kMaxArguments) + " and " +
-                                           std::to_string(comm::kMaxGroup));
-  uint64_t threads = 0, bytes = 0;
-  for (uint32_t r = 0; r < plan.ranks(); ++r) {
-    const format::ClassProgram &program = plan.classes[classOf(plan, r)];
-    threads += program.streams.size() + std::max(1u, plan.threadsPerRank);
-    if (__builtin_add_overflow(bytes, program.arenaBytes, &bytes))
-      bytes = UINT64_MAX;
-  }
-  if (threads > 4096)
-    throw Error(kExitIncompatible, "the plan's " + std::to_string(plan.ranks()) + " ranks of " +
-                                       std::to_string(std::max(1u, plan.threadsPerRank)) +
-                                       " threads, with a thread for each stream, are " +
-                                       std::to_string(threads) +
-                                       " threads; all ranks run in one process here, which may have 4096");
-  device::cpu::MemoryLimit memory = device::cpu::memoryLimit();
-  if (bytes > memory.bytes)
-    throw Error(kExitNo, "the plan does not fit: its arenas need " + std::to_string(bytes) +
-                             " bytes, which is " + std::to_string(bytes - memory.bytes) + " more than the " +
-                             std::to_string(memory.bytes) + " that this process may have (" + memory.source +
-                             "); a smaller micro-batch or a shorter sequence needs less");
-}
-
 Session::Impl::Impl(format::Plan p, Options o) : plan(std::move(p)), options(std::move(o)) {
   deadline =
       options.deadlineSeconds > 0 ? options.deadlineSeconds : std::max(30.0, 20 * plan.predictedStepSeconds);
-  checkSize();
-  module = std::make_unique<device::cpu::Module>(plan, options.resolve);
-  for (const format::Gemm &g : plan.gemms)
-    if (g.symbol.empty() && !library)
-      library = device::cpu::MatmulLibrary::load();
-  world = std::make_unique<comm::local::World>(plan, fault);
+  backend = device::openBackend(plan, fault, options);
+  world = comm::openWorld(plan, fault);
   scalars.assign(plan.scalars.size(), 0);
-  metrics.assign(plan.metrics.size(), std::numeric_limits<double>::quiet_NaN());
+  metrics.assign(plan.metrics.size(), UINT64_MAX); // a NaN of both types
   ranks.resize(plan.ranks());
   for (uint32_t r = 0; r < ranks.size(); ++r) {
     ranks[r].rank = r;
     makeRank(ranks[r]);
-    arenas.push_back(ranks[r].device->arena());
   }
   findRows();
   window.resize(plan.sequence + size_t(1));
@@ -131,7 +103,7 @@ Session::Impl::Impl(format::Plan p, Options o) : plan(std::move(p)), options(std
   try {
     for (Rank &rank : ranks)
       rank.thread = std::thread([this, &rank] {
-        device::cpu::allocations::ourThread = true;
+        device::allocations::ourThread = true;
         serve(rank);
       });
   } catch (const std::system_error &e) {
@@ -143,14 +115,7 @@ Session::Impl::Impl(format::Plan p, Options o) : plan(std::move(p)), options(std
 void Session::Impl::makeRank(Rank &rank) {
   rank.classIndex = classOf(plan, rank.rank);
   const format::ClassProgram &program = plan.classes[rank.classIndex];
-  device::cpu::DeviceOptions d;
-  d.delays = options.delays;
-  d.delaySeed = options.delaySeed;
-  if (options.trace)
-    d.spansPerList = std::max({unrolledCount(program, program.init), unrolledCount(program, program.step),
-                               unrolledCount(program, program.eval)});
-  rank.device =
-      std::make_unique<device::cpu::CpuDevice>(plan, program, rank.rank, *module, library, fault, d);
+  rank.device = backend->make(rank.rank);
   rank.communicator = world->join(rank.rank);
   // A class reports through its first rank.
   bool first = true;
@@ -182,7 +147,7 @@ void Session::Impl::findRows() {
               offset + plan.sequence * sizeof(int32_t) > plan.classes[rank.classIndex].arenaBytes)
             throw Error(kExitNo, "an input of class '" + plan.classes[rank.classIndex].name +
                                      "' lies outside the batch or the arena");
-          rows[row].push_back({input.kind, rank.device->arena() + offset});
+          rows[row].push_back({input.kind, rank.device.get(), offset});
         }
     }
 }
@@ -225,8 +190,7 @@ void Session::Impl::run(List list, const char *what) {
   fault.check();
   if (options.trace)
     for (Rank &rank : ranks)
-      for (uint32_t s = 0; s < plan.classes[rank.classIndex].streams.size(); ++s)
-        rank.device->spans(s).clear();
+      rank.device->clearSpans();
   last = {what, steps + 1, trace::now(), 0};
   current = list;
   finished.store(0, std::memory_order_relaxed);
@@ -293,7 +257,17 @@ Session::~Session() = default;
 const format::Plan &Session::plan() const { return impl->plan; }
 uint64_t Session::stepsDone() const { return impl->steps; }
 bool Session::failed() const { return impl->fault.raised(); }
-std::span<std::byte *const> Session::arenas() const { return impl->arenas; }
+
+void Session::read(uint32_t rank, uint64_t offset, std::span<std::byte> to) const {
+  impl->read(rank, offset, to);
+}
+
+uint64_t Session::residentArenaBytes() const {
+  uint64_t sum = 0;
+  for (const Rank &rank : impl->ranks)
+    sum += rank.device->residentBytes();
+  return sum;
+}
 
 uint64_t Session::arenaBytes() const {
   uint64_t sum = 0;
@@ -308,13 +282,13 @@ void Session::initialize() {
 }
 
 checkpoint::LoadReport Session::load(const std::string &directory) {
-  return checkpoint::load(impl->plan, directory, impl->arenas);
+  return checkpoint::load(impl->plan, directory, *impl);
 }
 
 void Session::setRow(uint32_t row, std::span<const int32_t> tokens, std::span<const int32_t> labels) {
-  for (auto [kind, to] : impl->rows[row]) {
-    std::span<const int32_t> from = kind == format::InputKind::Tokens ? tokens : labels;
-    std::memcpy(to, from.data(), impl->plan.sequence * sizeof(int32_t));
+  for (const Impl::Place &to : impl->rows[row]) {
+    std::span<const int32_t> from = to.kind == format::InputKind::Tokens ? tokens : labels;
+    to.device->write(to.offset, std::as_bytes(from.first(impl->plan.sequence)));
   }
 }
 
@@ -370,15 +344,19 @@ double Session::evaluate(const data::Tokens &text, const std::function<bool()> &
 
 double Session::metric(const std::string &name) const {
   for (size_t m = 0; m < impl->plan.metrics.size(); ++m)
-    if (impl->plan.metrics[m].name == name)
-      return impl->metrics[m];
+    if (impl->plan.metrics[m].name == name) {
+      uint64_t bits = impl->metrics[m];
+      return impl->plan.metrics[m].dtype == format::DType::F64
+                 ? std::bit_cast<double>(bits)
+                 : double(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+    }
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-void Session::save(const std::string &directory) { checkpoint::save(impl->plan, directory, impl->arenas); }
+void Session::save(const std::string &directory) { checkpoint::save(impl->plan, directory, *impl); }
 
 void Session::saveTensors(const std::string &path, checkpoint::What what) {
-  checkpoint::saveTensors(impl->plan, path, what, impl->arenas);
+  checkpoint::saveTensors(impl->plan, path, what, *impl);
 }
 
 std::map<std::string, std::vector<double>> Session::tensors(checkpoint::What what) {
@@ -386,7 +364,7 @@ std::map<std::string, std::vector<double>> Session::tensors(checkpoint::What wha
   std::vector<uint8_t> bytes;
   for (const checkpoint::Tensor &t : checkpoint::tensorsOf(impl->plan)) {
     bytes.assign(t.elements() * format::sizeOf(t.dtype), 0);
-    checkpoint::gather(impl->plan, t, what, impl->arenas, bytes);
+    checkpoint::gather(impl->plan, t, what, *impl, bytes);
     std::vector<double> &values = result[t.name];
     for (uint64_t i = 0; i < t.elements(); ++i)
       if (t.dtype == format::DType::F64) {

@@ -18,16 +18,11 @@
 
 namespace hocket::exec {
 
-struct Options {
+struct Options : device::Options {
   uint64_t seed = 0;
   /// Seconds without any finished operation on any rank before the run is ended
   /// with a report of who waits for whom; 0: max(30, 20 x predicted step).
   double deadlineSeconds = 0;
-  bool delays = false; ///< seeded random delays before every command (tests)
-  uint64_t delaySeed = 0;
-  bool trace = false; ///< record spans, for writeTrace()
-  /// Replaces the plan's code section (tests).
-  device::KernelResolver resolve;
 };
 
 struct StepResult {
@@ -37,8 +32,8 @@ struct StepResult {
 
 class Session {
 public:
-  /// Throws Error: 3 for another CPU, library or number of threads, 1 for memory that this machine has not,
-  /// 1 or 2 for a plan that does not hold together, 4 when the system refuses memory or threads.
+  /// Throws Error: what device::openBackend throws, 1 or 2 for a plan that does not hold together, 4 when the
+  /// system refuses memory or threads.
   Session(format::Plan plan, Options options);
   ~Session();
   Session(const Session &) = delete;
@@ -47,6 +42,8 @@ public:
   const format::Plan &plan() const;
   /// Bytes that all ranks' arenas have together.
   uint64_t arenaBytes() const;
+  /// Bytes of them that are in the host's memory now.
+  uint64_t residentArenaBytes() const;
 
   /// Runs the init list.
   void initialize();
@@ -78,8 +75,8 @@ public:
   void saveTensors(const std::string &path, checkpoint::What what);
   /// Checkpoint name to values, gathered over the ranks.
   std::map<std::string, std::vector<double>> tensors(checkpoint::What what);
-  /// All ranks' memory, by rank; quiet between lists.
-  std::span<std::byte *const> arenas() const;
+  /// A rank's arena from `offset` on; between lists.
+  void read(uint32_t rank, uint64_t offset, std::span<std::byte> to) const;
 
   /// Appends the last list, a step or evaluation, to a file (Options::trace); also after it failed: then the
   /// tasks that were open have no end in it.

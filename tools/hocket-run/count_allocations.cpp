@@ -1,13 +1,13 @@
 //===- count_allocations.cpp - malloc and its kin, counted ------------------===//
 //
 // Replaces the allocator's entry points of the whole process, libraries
-// included, by ones that count while a step runs (runtime/device/cpu/allocations.h)
+// included, by ones that count while a step runs (runtime/device/allocations.h)
 // and call glibc's own.  operator new of libstdc++ comes through malloc.  Left
 // out under sanitizers, which replace them too.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cpu/allocations.h"
+#include "runtime/device/allocations.h"
 
 #include <cerrno>
 #include <cstddef>
@@ -34,7 +34,7 @@ const bool kCountsAllocations = false;
 
 #ifdef HOCKET_COUNTS
 
-using hocket::device::cpu::allocations::count;
+using hocket::device::allocations::count;
 
 extern "C" {
 void *__libc_malloc(size_t);

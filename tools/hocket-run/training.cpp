@@ -1,9 +1,8 @@
 #include "tools/hocket-run/training.h"
 
-#include "runtime/device/cpu/allocations.h"
+#include "runtime/device/allocations.h"
 #include "runtime/error.h"
 #include "runtime/exec/session.h"
-#include "runtime/ranks.h"
 #include "tools/hocket-run/memory.h"
 #include "tools/hocket-run/say.h"
 #include "tools/hocket-run/signals.h"
@@ -24,7 +23,7 @@ extern const bool kCountsAllocations;
 
 namespace {
 
-namespace allocations = device::cpu::allocations;
+namespace allocations = device::allocations;
 
 /// JSON has no nan or infinity.
 std::string number(double v) { return std::isfinite(v) ? fmt::format("{}", v) : "null"; }
@@ -143,11 +142,8 @@ struct Outputs {
 void measureMemory(const exec::Session &session, const data::Tokens &text, Result &result) {
   result.arenaBytes = session.arenaBytes();
   result.peakResident = peakResident();
-  uint64_t arenas = 0;
-  for (uint32_t r = 0; r < session.arenas().size(); ++r)
-    arenas += resident(session.arenas()[r], session.plan().classes[classOf(session.plan(), r)].arenaBytes);
-  result.residentBeside =
-      static_cast<int64_t>(result.peakResident) - static_cast<int64_t>(arenas + text.bytes());
+  result.residentBeside = static_cast<int64_t>(result.peakResident) -
+                          static_cast<int64_t>(session.residentArenaBytes() + text.bytes());
 }
 
 exec::Options sessionOptions(const Options &o) {

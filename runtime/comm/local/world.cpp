@@ -38,6 +38,10 @@ World::World(const format::Plan &p, device::Fault &f) : plan(p), fault(f) {
   for (uint32_t r = 0; r < ranks; ++r) {
     const format::ClassProgram &program = plan.classes[classOf(plan, r)];
     for (const format::Instr &i : program.instrs) {
+      if (i.op == Op::Group && i.arg > int64_t(kMaxGroup))
+        throw Error(kExitIncompatible, "class '" + program.name + "' has a group of " +
+                                           std::to_string(i.arg) + " transfers; this runtime takes " +
+                                           std::to_string(kMaxGroup));
       if (i.op != Op::Send && i.op != Op::Recv)
         continue;
       uint32_t peer = hocket::peer(plan, r, i.index, i.arg);

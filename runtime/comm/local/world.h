@@ -46,11 +46,10 @@ private:
   alignas(64) std::atomic<uint64_t> taken{0};
 };
 
-class World {
+class World final : public comm::World {
 public:
-  /// Throws Error(1) when an instruction's peer does not exist.
   World(const format::Plan &plan, device::Fault &fault);
-  std::unique_ptr<Communicator> join(uint32_t rank);
+  std::unique_ptr<Communicator> join(uint32_t rank) override;
 
 private:
   friend class LocalCommunicator;

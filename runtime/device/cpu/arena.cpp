@@ -2,6 +2,7 @@
 
 #include "runtime/error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -23,6 +24,19 @@ Arena::Arena(uint64_t bytes) : length(bytes) {
   uint64_t address = reinterpret_cast<uint64_t>(mapping);
   start = reinterpret_cast<std::byte *>((address + kHuge - 1) / kHuge * kHuge);
   madvise(start, bytes, MADV_HUGEPAGE);
+}
+
+uint64_t Arena::residentBytes() const {
+  constexpr uint64_t kPage = 4096, kBlock = 4096;
+  unsigned char map[kBlock];
+  uint64_t pages = (length + kPage - 1) / kPage, count = 0;
+  for (uint64_t first = 0; first < pages; first += kBlock) {
+    uint64_t n = std::min(kBlock, pages - first);
+    if (mincore(start + first * kPage, n * kPage, map) != 0)
+      return 0;
+    count += static_cast<uint64_t>(std::count_if(map, map + n, [](unsigned char c) { return c & 1; }));
+  }
+  return count * kPage;
 }
 
 Arena::~Arena() { munmap(mapping, mapped); }

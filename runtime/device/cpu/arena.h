@@ -15,7 +15,8 @@ public:
   Arena(const Arena &) = delete;
   Arena &operator=(const Arena &) = delete;
   std::byte *data() const { return start; }
-  uint64_t size() const { return length; }
+  /// Bytes of it that are in memory now: pages that were touched.
+  uint64_t residentBytes() const;
 
 private:
   void *mapping = nullptr;

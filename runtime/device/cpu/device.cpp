@@ -1,12 +1,16 @@
 #include "runtime/device/cpu/device.h"
 
 #include "runtime/error.h"
+#include "runtime/ranks.h"
+
+#include <algorithm>
+#include <cstring>
 
 namespace hocket::device::cpu {
 
 CpuDevice::CpuDevice(const format::Plan &plan, const format::ClassProgram &program, uint32_t rank,
                      const Module &module, std::shared_ptr<MatmulLibrary> library, Fault &fault,
-                     const DeviceOptions &options)
+                     const Options &options)
     : memory(program.arenaBytes), pool(plan.threadsPerRank, fault) {
   auto count = static_cast<uint32_t>(program.streams.size());
   shared.plan = &plan;
@@ -35,14 +39,29 @@ CpuDevice::CpuDevice(const format::Plan &plan, const format::ClassProgram &progr
   }
   for (uint32_t s = 0; s < count; ++s) {
     streams.push_back(std::make_unique<CpuStream>(shared, s));
-    if (options.spansPerList)
-      streams.back()->trace(options.spansPerList);
+    if (options.trace)
+      streams.back()->trace(
+          std::max({unrolledCount(program, program.init), unrolledCount(program, program.step),
+                    unrolledCount(program, program.eval)}));
   }
   for (uint32_t s = 0; s < count; ++s)
     streams[s]->start(std::move(products[s]), library);
 }
 
 CpuDevice::~CpuDevice() = default;
+
+void CpuDevice::read(uint64_t offset, std::span<std::byte> to) const {
+  std::memcpy(to.data(), memory.data() + offset, to.size());
+}
+
+void CpuDevice::write(uint64_t offset, std::span<const std::byte> from) {
+  std::memcpy(memory.data() + offset, from.data(), from.size());
+}
+
+void CpuDevice::clearSpans() {
+  for (auto &s : streams)
+    s->clearSpans();
+}
 
 bool CpuDevice::finish() {
   for (auto &s : streams)

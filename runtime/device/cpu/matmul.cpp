@@ -1,6 +1,6 @@
 #include "runtime/device/cpu/matmul.h"
 
-#include "runtime/device/cpu/allocations.h"
+#include "runtime/device/allocations.h"
 #include "runtime/error.h"
 
 #include <cstdlib>

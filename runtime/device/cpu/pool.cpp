@@ -1,5 +1,5 @@
 #include "runtime/device/cpu/pool.h"
-#include "runtime/device/cpu/allocations.h"
+#include "runtime/device/allocations.h"
 
 #include <chrono>
 

@@ -1,9 +1,10 @@
 #include "runtime/device/cpu/stream.h"
 
 #include "runtime/data/random.h"
-#include "runtime/device/cpu/allocations.h"
+#include "runtime/device/allocations.h"
 #include "runtime/error.h"
 
+#include <bit>
 #include <cstring>
 
 namespace hocket::device::cpu {
@@ -201,8 +202,7 @@ void CpuStream::work() {
     if (!filled.wait([&] { return tail.load(std::memory_order_acquire) != at; }, *shared.fault))
       return;
     const uint64_t *record = &ring[at & kMask];
-    Head h;
-    std::memcpy(&h, record, sizeof h);
+    Head h = std::bit_cast<Head>(*record);
     if (h.kind == Stop)
       return;
     if (h.kind != Skip) {
@@ -309,8 +309,7 @@ Waiting CpuStream::waiting() const {
   result.idle = word == 0;
   if (result.idle)
     return result;
-  Head h;
-  std::memcpy(&h, &word, sizeof h);
+  Head h = std::bit_cast<Head>(word);
   result.name = h.name;
   switch (h.kind) {
   case Launch:

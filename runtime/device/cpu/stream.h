@@ -11,8 +11,6 @@
 #include "runtime/device/cpu/module.h"
 #include "runtime/device/cpu/pool.h"
 #include "runtime/device/device.h"
-#include "runtime/device/gate.h"
-#include "runtime/trace/span.h"
 
 #include <memory>
 #include <thread>
@@ -46,7 +44,8 @@ public:
              std::shared_ptr<MatmulLibrary> library);
   /// Room for the spans of one order list.
   void trace(size_t spansPerList);
-  std::vector<trace::Span> &spans() { return recorded; }
+  const std::vector<trace::Span> &spans() const { return recorded; }
+  void clearSpans() { recorded.clear(); }
 
   void launch(uint32_t kernel, std::span<const Argument> args, uint32_t name) override;
   void gemm(uint32_t entry, void *a, void *b, void *c, void *scratch, uint32_t name) override;

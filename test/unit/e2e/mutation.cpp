@@ -219,8 +219,7 @@ Outcome outcomeOf(const Plan &plan, const std::string &text, double deadlineSeco
           continue;
         size_t n = values.size();
         values.resize(n + region.bytes / sizeof(double));
-        std::memcpy(values.data() + n, session.arenas()[r] + region.offset,
-                    region.bytes / sizeof(double) * sizeof(double));
+        session.read(r, region.offset, std::as_writable_bytes(std::span(values).subspan(n)));
       }
     }
   } catch (const Error &e) {

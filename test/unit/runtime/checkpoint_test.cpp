@@ -172,10 +172,15 @@ namespace {
 
 /// One class over data = 2, tensor = 2: the three parts of "h(gd)" (as GPT-2 packs q, k, v), with g
 /// sharded over tensor and padded from 3 to 4.
-struct ShardRig {
+struct ShardRig final : Arenas {
   Plan plan;
   std::vector<std::vector<std::byte>> memory;
-  std::vector<std::byte *> arenas;
+  void read(uint32_t rank, uint64_t offset, std::span<std::byte> to) const override {
+    std::memcpy(to.data(), memory[rank].data() + offset, to.size());
+  }
+  void write(uint32_t rank, uint64_t offset, std::span<const std::byte> from) override {
+    std::memcpy(memory[rank].data() + offset, from.data(), from.size());
+  }
 
   ShardRig() {
     plan.axes = {{"data", 2, 2}, {"tensor", 2, 1}};
@@ -201,11 +206,9 @@ struct ShardRig {
       plan.params.push_back(p);
     }
     memory.assign(4, std::vector<std::byte>(8192));
-    for (auto &m : memory)
-      arenas.push_back(m.data());
   }
   float *shard(uint32_t rank, uint32_t part, uint32_t layer) {
-    return reinterpret_cast<float *>(arenas[rank] + 64 + 128 + 64 * part + 1024 * (layer - 4));
+    return reinterpret_cast<float *>(memory[rank].data() + 64 + 128 + 64 * part + 1024 * (layer - 4));
   }
 };
 
@@ -223,7 +226,7 @@ TEST(Shards, AffineImageWithPartsAndPadding) {
     values[i] = i + 1;
   for (auto &m : rig.memory)
     std::fill(m.begin(), m.end(), std::byte(0xff));
-  scatter(rig.plan, tensors[1], What::Value, rig.arenas, values);
+  scatter(rig.plan, tensors[1], What::Value, rig, values);
   for (uint32_t rank = 0; rank < 4; ++rank)
     for (uint32_t part = 0; part < 3; ++part)
       for (uint32_t g = 0; g < 2; ++g)
@@ -237,7 +240,7 @@ TEST(Shards, AffineImageWithPartsAndPadding) {
   // Other replicas must not matter: data = 1 is overwritten.
   rig.shard(2, 0, 5)[0] = rig.shard(3, 2, 5)[1] = -7;
   std::vector<uint8_t> bytes(36 * 4);
-  gather(rig.plan, tensors[1], What::Value, rig.arenas, bytes);
+  gather(rig.plan, tensors[1], What::Value, rig, bytes);
   for (int i = 0; i < 36; ++i) {
     float v;
     std::memcpy(&v, bytes.data() + 4 * i, 4);
@@ -257,12 +260,12 @@ TEST(Shards, TiedCopyIsLoadedButNotSaved) {
   std::vector<Tensor> tensors = tensorsOf(rig.plan);
   ASSERT_EQ(tensors.size(), 1u);
   std::vector<double> values{1, 2, 3, 4};
-  scatter(rig.plan, tensors[0], What::Value, rig.arenas, values);
-  auto *copy = reinterpret_cast<float *>(rig.arenas[0] + 64 + 256);
+  scatter(rig.plan, tensors[0], What::Value, rig, values);
+  auto *copy = reinterpret_cast<float *>(rig.memory[0].data() + 64 + 256);
   EXPECT_EQ(copy[3], 4);
   copy[3] = 9;
   std::vector<uint8_t> bytes(16);
-  gather(rig.plan, tensors[0], What::Value, rig.arenas, bytes);
+  gather(rig.plan, tensors[0], What::Value, rig, bytes);
   float last;
   std::memcpy(&last, bytes.data() + 12, 4);
   EXPECT_EQ(last, 4);
@@ -308,7 +311,7 @@ TEST(Checkpoint, LoadChecksAllBeforeItWrites) {
   };
   auto error = [&] {
     try {
-      load(rig.plan, directory, rig.arenas);
+      load(rig.plan, directory, rig);
     } catch (const Error &e) {
       EXPECT_EQ(e.code(), kExitBadInput);
       for (auto &m : rig.memory)
@@ -323,7 +326,7 @@ TEST(Checkpoint, LoadChecksAllBeforeItWrites) {
   write({{"h.4.attn", "F32", {2, 18}}, {"h.5.attn", "F32", {18, 2}}});
   EXPECT_EQ(error(), "/model.safetensors: tensor 'h.5.attn' is [18, 2], the plan's model has [2, 18]");
   write({{"h.4.attn", "F32", {2, 18}}, {"h.5.attn", "F32", {2, 18}}, {"extra", "F32", {1}}});
-  LoadReport report = load(rig.plan, directory, rig.arenas);
+  LoadReport report = load(rig.plan, directory, rig);
   EXPECT_EQ(report.loaded, 2u);
   EXPECT_EQ(report.ignored, std::vector<std::string>{"extra"});
   std::filesystem::remove_all(directory);

@@ -33,7 +33,7 @@ struct Rig {
   std::unique_ptr<Module> module;
   std::unique_ptr<CpuDevice> device;
 
-  explicit Rig(uint32_t threads = 1, device::cpu::DeviceOptions options = {}) {
+  explicit Rig(uint32_t threads = 1, device::Options options = {}) {
     plan.threadsPerRank = threads;
     plan.kernels.resize(2);
     plan.kernels[0].symbol = "append";
@@ -81,7 +81,7 @@ TEST(Device, StreamIsAQueue) {
 // Three streams append to one log under events only; with delays any missing order would show.
 TEST(Device, EventsOrderStreams) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    device::cpu::DeviceOptions options;
+    device::Options options;
     options.delays = true;
     options.delaySeed = seed;
     Rig rig(1, options);

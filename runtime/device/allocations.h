@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace hocket::device::cpu::allocations {
+namespace hocket::device::allocations {
 
 /// Set first thing on every thread that runs our code: ranks, streams, helpers, main.
 inline thread_local bool ourThread = false;
@@ -37,4 +37,4 @@ inline void count() noexcept {
   (libraryDepth || !ourThread ? counts.library : counts.ours).fetch_add(1, std::memory_order_relaxed);
 }
 
-} // namespace hocket::device::cpu::allocations
+} // namespace hocket::device::allocations
