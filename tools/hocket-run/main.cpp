@@ -9,7 +9,10 @@
 #include "tools/hocket-run/signals.h"
 #include "tools/hocket-run/training.h"
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fmt/format.h>
 #include <new>
 
@@ -51,16 +54,16 @@ int dryRun(const format::Plan &plan, const run::Options &o) {
   uint64_t init = unrolledCount(program, program.init), step = unrolledCount(program, program.step),
            eval = unrolledCount(program, program.eval);
   if (o.json) {
-    fmt::print("{{\"format_version\":\"1.0\",\"rank\":{},\"coordinates\":{{{}}},\"step_instructions\":{},"
-               "\"init_instructions\":{},\"eval_instructions\":{},\"arena_bytes\":{}}}\n",
-               o.rank, placeJson, step, init, eval, program.arenaBytes);
+    run::out("{{\"format_version\":\"1.0\",\"rank\":{},\"coordinates\":{{{}}},\"step_instructions\":{},"
+             "\"init_instructions\":{},\"eval_instructions\":{},\"arena_bytes\":{}}}\n",
+             o.rank, placeJson, step, init, eval, program.arenaBytes);
     return kExitOk;
   }
-  fmt::print("rank          {} of {} ({}), class {}\n", o.rank, run::grouped(plan.ranks()), place,
-             printable(program.name));
-  fmt::print("instructions  {} in a step, {} in init, {} in eval\n", run::grouped(step), run::grouped(init),
-             run::grouped(eval));
-  fmt::print("arena         {} bytes\n", run::grouped(program.arenaBytes));
+  run::out("rank          {} of {} ({}), class {}\n", o.rank, run::grouped(plan.ranks()), place,
+           printable(program.name));
+  run::out("instructions  {} in a step, {} in init, {} in eval\n", run::grouped(step), run::grouped(init),
+           run::grouped(eval));
+  run::out("arena         {} bytes\n", run::grouped(program.arenaBytes));
   return kExitOk;
 }
 
@@ -72,8 +75,6 @@ int mainOrThrow(const run::Options &o) {
     return dryRun(plan, o);
   run::Result result = run::train(plan, o);
   run::print(plan, o, result);
-  if (std::fflush(stdout) != 0)
-    throw Error(kExitRunTime, "cannot write the result");
   if (result.signal) {
     run::say("hocket-run: stopped by a signal after step {}{}\n", result.steps,
              result.saved ? "; weights saved in " + o.save : "");
@@ -89,15 +90,24 @@ int mainOrThrow(const run::Options &o) {
   return kExitOk;
 }
 
+/// The exit code once standard output is written.
+int flushed(int code) {
+  int error = run::finishOutput();
+  // A reader that has seen enough, as head has, is no failure: quiet, with the code of who dies of SIGPIPE.
+  if (error && error != EPIPE)
+    run::say("hocket-run: error: cannot write to standard output: {}\n", std::strerror(error));
+  return code != kExitOk || !error ? code : error == EPIPE ? 128 + SIGPIPE : int(kExitRunTime);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   run::Options options;
   try {
     if (std::optional<int> code = run::parse(argc, argv, options))
-      return *code;
+      return flushed(*code);
     run::catchSignals();
-    return mainOrThrow(options);
+    return flushed(mainOrThrow(options));
   } catch (const Error &e) {
     run::say("hocket-run: error: {}\n", e.what());
     return e.code();

@@ -1,10 +1,12 @@
 #include "tools/hocket-run/options.h"
 
 #include "runtime/error.h"
+#include "tools/hocket-run/say.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 namespace hocket::run {
 
@@ -16,6 +18,46 @@ static const CLI::Validator kWhole(
       return digits ? std::string() : "'" + text + "' is not a whole number from 0 to 999999999999999999";
     },
     "", "whole number");
+
+/// Insertions, deletions and replacements from one word to the other.
+static size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t(0));
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+/// "unknown option '--stesp'; did you mean '--steps'?" for the first argument that is none; empty when all
+/// are.  A suggestion may differ in a third of the letters, as hocket's.
+static std::string unknownOption(const CLI::App &app, int argc, char **argv) {
+  std::vector<std::string> known;
+  for (const CLI::Option *o : app.get_options())
+    for (const std::string &name : o->get_lnames())
+      known.push_back("--" + name);
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    word.resize(std::min(word.size(), word.find('=')));
+    if (!word.starts_with("--") || word == "--" || std::find(known.begin(), known.end(), word) != known.end())
+      continue;
+    std::string nearest;
+    size_t best = word.size() > 100 ? 0 : std::max<size_t>(1, word.size() / 3) + 1;
+    for (const std::string &name : known)
+      if (size_t d = editDistance(word, name); d < best) {
+        best = d;
+        nearest = name;
+      }
+    return "unknown option '" + word + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
+  }
+  return "";
+}
 
 /// The steps of --trace-steps, or the default: after the first step, which pays for page faults and the
 /// start-up of libraries; ten, since a step of many ranks has thousands of spans.
@@ -109,7 +151,12 @@ std::optional<int> parse(int argc, char **argv, Options &o) {
     if (*trace && !o.dryRun)
       chooseTraced(traced, o);
   } catch (const CLI::ParseError &e) {
-    return app.exit(e) == 0 ? kExitOk : kExitBadInput;
+    if (e.get_exit_code() == 0) // --help, --version
+      return app.exit(e);
+    std::string unknown = unknownOption(app, argc, argv);
+    say("hocket-run: error: {}\nhint: hocket-run --help lists what there is\n",
+        unknown.empty() ? e.what() : unknown.c_str());
+    return kExitBadInput;
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(o.plan, ignored))

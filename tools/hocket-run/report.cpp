@@ -1,7 +1,7 @@
+#include "tools/hocket-run/say.h"
 #include "tools/hocket-run/training.h"
 
 #include <cmath>
-#include <cstdio>
 #include <fmt/format.h>
 
 namespace hocket::run {
@@ -19,8 +19,7 @@ static std::string loss(double v) { return std::isfinite(v) ? fmt::format("{:.4f
 static std::string number(double v) { return std::isfinite(v) ? fmt::format("{}", v) : "null"; }
 
 static void printJson(const format::Plan &plan, const Result &r) {
-  fmt::print(
-      "{{\"format_version\":\"1.0\",\"ranks\":{},\"steps\":{},\"validation_loss_before\":{},"
+  out("{{\"format_version\":\"1.0\",\"ranks\":{},\"steps\":{},\"validation_loss_before\":{},"
       "\"validation_loss_after\":{},\"train_loss\":{},\"step_seconds\":{},\"predicted_step_seconds\":{},"
       "\"tokens_per_s\":{},\"arena_bytes\":{},\"peak_resident_bytes\":{},\"resident_beside_bytes\":{},"
       "\"step_allocations\":{},\"library_allocations\":{}}}\n",
@@ -34,22 +33,21 @@ void print(const format::Plan &plan, const Options &o, const Result &r) {
   if (o.json)
     return printJson(plan, r);
   if (r.steps)
-    fmt::print("loss       {} -> {} on the validation tail · {} in the last training step ({} step{})\n",
-               loss(r.validationBefore), loss(r.validationAfter), loss(r.trainLoss), r.steps,
-               r.steps == 1 ? "" : "s");
+    out("loss       {} -> {} on the validation tail · {} in the last training step ({} step{})\n",
+        loss(r.validationBefore), loss(r.validationAfter), loss(r.trainLoss), r.steps,
+        r.steps == 1 ? "" : "s");
   else
-    fmt::print("loss       {} on the validation tail\n", loss(r.validationBefore));
+    out("loss       {} on the validation tail\n", loss(r.validationBefore));
   if (r.steps)
-    fmt::print("speed      {} tokens/s · step {:.4g} s measured (median), {:.4g} s predicted\n",
-               grouped(static_cast<uint64_t>(r.tokensPerSecond)), r.medianStep, plan.predictedStepSeconds);
-  fmt::print(
-      "memory     arenas {} bytes on {} ranks · {:.1f} MiB resident beside arenas and data at the peak\n",
+    out("speed      {} tokens/s · step {:.4g} s measured (median), {:.4g} s predicted\n",
+        grouped(static_cast<uint64_t>(r.tokensPerSecond)), r.medianStep, plan.predictedStepSeconds);
+  out("memory     arenas {} bytes on {} ranks · {:.1f} MiB resident beside arenas and data at the peak\n",
       grouped(r.arenaBytes), plan.ranks(), static_cast<double>(r.residentBeside) / (1 << 20));
   if (r.steps > 1 && r.counted)
-    fmt::print("allocation {} by our code in steps after the first · {} inside oneDNN\n", r.ourAllocations,
-               r.libraryAllocations);
+    out("allocation {} by our code in steps after the first · {} inside oneDNN\n", r.ourAllocations,
+        r.libraryAllocations);
   if (r.saved)
-    fmt::print("saved      {}/model.safetensors\n", o.save);
+    out("saved      {}/model.safetensors\n", o.save);
 }
 
 } // namespace hocket::run

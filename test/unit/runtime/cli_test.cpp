@@ -190,6 +190,30 @@ TEST_F(RunTest, ABrokenStandardErrorEndsNothing) {
   }
 }
 
+// A reader that has seen enough ends the program quietly; a full disk does not.
+TEST_F(RunTest, ABrokenStandardOutput) {
+  std::string train = plan + " --data " + text + " -q --steps 3";
+  for (const std::string &arguments :
+       {train, train + " --json", plan + " --dry-run", std::string("--help")}) {
+    auto status = [&](const std::string &redirection) {
+      std::string command =
+          "{ sleep 0.2; " + std::string(HOCKET_RUN) + " " + arguments + " 2>" + directory + "/err";
+      command += redirection == "|" ? "; echo $? >" + directory + "/code; } | true"
+                                    : " >/dev/full; echo $? >" + directory + "/code; }";
+      EXPECT_EQ(std::system(command.c_str()), 0);
+      return std::atoi(contents(directory + "/code").c_str());
+    };
+    EXPECT_EQ(status("|"), 141) << arguments;
+    EXPECT_EQ(contents(directory + "/err"), "") << arguments;
+    EXPECT_EQ(status(">/dev/full"), 4) << arguments;
+    EXPECT_EQ(contents(directory + "/err"),
+              "hocket-run: error: cannot write to standard output: No space left on device\n");
+  }
+  // What is wrong for another reason keeps its code.
+  EXPECT_EQ(WEXITSTATUS(std::system((std::string(HOCKET_RUN) + " none --dry-run >/dev/full 2>&1").c_str())),
+            2);
+}
+
 TEST_F(RunTest, DryRun) {
   Outcome o = run(plan + " --dry-run --rank 3 --json");
   ASSERT_EQ(o.code, 0) << o.err;
@@ -225,7 +249,19 @@ TEST_F(RunTest, BadUsage) {
   EXPECT_EQ(run(plan + " --data " + text).code, 2);
   EXPECT_EQ(run(plan + " --data " + text + " --steps -1").code, 2);
   EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --rank 1").code, 2);
-  EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --no-such-option").code, 2);
+  Outcome o = run(plan + " --data " + text + " --stesp=1");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_EQ(o.err, "hocket-run: error: unknown option '--stesp'; did you mean '--steps'?\n"
+                   "hint: hocket-run --help lists what there is\n");
+  EXPECT_EQ(o.out, "");
+  EXPECT_EQ(run(plan + " --dat " + text + " --steps 1").err.substr(0, 66),
+            "hocket-run: error: unknown option '--dat'; did you mean '--data'?\n");
+  o = run(plan + " --data " + text + " --steps 1 --no-such-option");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_EQ(o.err.substr(0, 53), "hocket-run: error: unknown option '--no-such-option'\n");
+  o = run(plan + " --data " + text + " --steps 1 --" + std::string(100000, 'x'));
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(run(plan + " --data " + text).err.find("error: --steps"), std::string::npos);
   EXPECT_EQ(run(plan + " --data " + text + " --steps 1 --count-allocations").code, 2); // nothing to count
   EXPECT_EQ(run("--help").code, 0);
   EXPECT_EQ(run("--version").code, 0);
