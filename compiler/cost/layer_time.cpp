@@ -181,7 +181,7 @@ void LayerModel::context(Piece &forward, Piece &backward) const {
   case ContextKind::Ring: {
     // Keys and values go around beside the attention of those that are here.
     double move = fabric.ring(keys * cp, group);
-    double left = std::max(0.0, move - 0.8 * forward.attention) + 0.15 * move;
+    double left = std::min(move, std::max(0.0, move - 0.8 * forward.attention) + 0.15 * move);
     forward.tensor += left, backward.tensor += 2 * left;
     break;
   }

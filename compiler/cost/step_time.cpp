@@ -1,5 +1,6 @@
 #include "compiler/cost/step_time.h"
 #include "compiler/cost/step_memory.h"
+#include "compiler/pipeline/theory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -194,8 +195,9 @@ StepTime StepModel::step(const Tactics &x, const StageWork &work, const StateTim
   r.tensor = micros * work.pace.tensor;
   r.host = micros * (slow - work.pace.device());
   if (p > 1) {
-    r.bubble = std::max(0.0, work.round - slow + (p - 1) * c.stack.micro) *
-               bubblePerStage(x.schedule, x.chunks, 1. / 3, 1. / 3, 1. / 3);
+    pipeline::Shape shape{x.schedule, x.pipeline, x.chunks, w.globalBatch / (x.data * x.microBatch)};
+    r.bubble =
+        std::max(0.0, work.round - slow + (p - 1) * c.stack.micro) * pipeline::idleMicros(shape) / (p - 1);
     double stride = 1;
     for (size_t i = x.order.size(); x.order[--i] != Axis::Pipeline;)
       stride *= x.order[i] == Axis::Data ? d(x.data) : x.order[i] == Axis::Context ? cp : t;
@@ -228,26 +230,6 @@ StepTime StepModel::step(const Tactics &x, const StageWork &work, const StateTim
     r.total += *term;
   }
   return r;
-}
-
-double bubblePerStage(ScheduleKind schedule, int64_t chunks, double f, double b, double w) {
-  switch (schedule) {
-  case ScheduleKind::GPipe:
-  case ScheduleKind::OneFOneB:
-    return f + b + w;
-  case ScheduleKind::Interleaved:
-    return (f + b + w) / std::max<double>(1, d(chunks));
-  case ScheduleKind::ZbH1:
-    return std::max(0.0, f + b - w);
-  case ScheduleKind::ZbH2:
-  case ScheduleKind::ZbV:
-    return std::max(0.0, f + b - 2 * w);
-  case ScheduleKind::VHalf:
-    return (f + b + w) / 2;
-  case ScheduleKind::DualPipeV:
-    return std::max(0.0, f + 2 * b - w) / 2;
-  }
-  return f + b + w;
 }
 
 double stepFlops(const ModelShape &m, const Workload &w, Recompute recompute, bool causalHalf) {

@@ -103,10 +103,6 @@ StepTime stepTime(const ModelShape &model, const Workload &work, const Machine &
 /// what the tactics compute again.  Attention counts all scores unless `causalHalf`.
 double stepFlops(const ModelShape &model, const Workload &work, Recompute recompute, bool causalHalf);
 
-/// Time that devices of an even pipeline wait: (p - 1) times this is a step's bubble, in
-/// forwards `f`, input gradients `b` and weight gradients `w` of one stage and micro-batch.
-double bubblePerStage(ScheduleKind schedule, int64_t chunks, double f, double b, double w);
-
 /// Layers that a device of the first, of the last and of the fullest other position holds; a
 /// remainder goes to the middle.
 struct PositionLayers {

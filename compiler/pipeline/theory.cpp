@@ -26,6 +26,30 @@ double idleSeconds(const Shape &s, const StageTime &t) {
   return 0;
 }
 
+double idleMicros(const Shape &s) {
+  double p = double(s.devices), m = double(s.micro);
+  double idle = idleSeconds(s, {1, 1, 1}); // in passes, of the steady state
+  switch (s.schedule) {
+  case Schedule::GPipe:
+  case Schedule::OneFOneB:
+  case Schedule::Interleaved:
+    break;
+  case Schedule::ZbH1:
+  case Schedule::ZbH2:
+  case Schedule::ZbV:
+    // Each micro-batch but the first leaves one weight pass.
+    idle = std::max(idle, 2 * (p - 1) - (m - 1));
+    break;
+  case Schedule::VHalf:
+    idle = s.devices % 2 ? 2 * (p - 1) : std::max(idle, 2 * p - 2.5 - std::max(0.0, (m - 2) / 2));
+    break;
+  case Schedule::DualPipeV:
+    idle = m <= p ? 2.5 * p - 1.5 - m : std::max(idle, 3 * p - 1 - m);
+    break;
+  }
+  return idle / 3;
+}
+
 bool idleIsOfPeriod(Schedule schedule) { return schedule == Schedule::ZbH2 || schedule == Schedule::ZbV; }
 
 double peakMicros(const Shape &s, int64_t device) {

@@ -28,6 +28,11 @@ double idleSeconds(const Shape &shape, const StageTime &device);
 /// Whether `idleSeconds` is that of a period, not of a step with a flush.
 bool idleIsOfPeriod(Schedule schedule);
 
+/// Idle seconds for any number of micro-batches, in those that a device takes for one, when forward,
+/// input and weight passes take a third each (of a period where idleIsOfPeriod).  Until a schedule
+/// reaches its steady state there are not enough weight passes to fill the gaps.
+double idleMicros(const Shape &shape);
+
 /// Micro-batches of one stage (both chunks of a V together count one) whose
 /// activations a device holds at most, in the closed form:
 ///   gpipe m; 1f1b p - i on device i; interleaved, first device, p + (p-1)/v; zb-h1 p;

@@ -64,79 +64,40 @@ size_t StepEvaluator::stateSlot(const Tactics &t) const {
   return ((expert * 2 + (t.expertTensor > 1)) * kZeros + size_t(t.zero)) * 2 + (t.shardGroup > 0);
 }
 
-template <typename Use>
-void StepEvaluator::eachExpert(Tactics t, Use use) const {
-  int64_t layerDevices = t.data * t.context * t.tensor;
-  bool routed = facts.problem.model.experts.count > 0;
-  for (int64_t expert : experts)
-    for (int64_t tensor : {int64_t(1), t.tensor}) {
-      if (layerDevices % (expert * tensor) || (tensor > 1 && !(routed && space.expertTensor)))
-        continue;
-      t.expert = expert, t.expertTensor = tensor;
-      use(t);
-      if (t.tensor == 1)
-        break;
-    }
-}
-
-template <typename Use>
-void StepEvaluator::eachSchedule(Tactics t, Use use) const {
-  int64_t micros = facts.problem.work.globalBatch / (t.data * t.microBatch);
-  for (ScheduleKind schedule : space.schedules) {
-    t.schedule = schedule;
-    std::span<const int64_t> chunks = space.chunks;
-    constexpr int64_t kOne = 1, kTwo = 2;
-    if (schedule != ScheduleKind::Interleaved)
-      chunks = {pipeline::isV(schedule) ? &kTwo : &kOne, 1};
-    for (int64_t c : chunks) {
-      t.chunks = c;
-      if (facts.problem.model.layers < t.pipeline * c ||
-          (schedule == ScheduleKind::Interleaved && (c < 2 || micros % t.pipeline)))
-        continue;
-      use(t);
-    }
-    if (t.pipeline == 1)
-      break;
-  }
-}
-
 void StepEvaluator::fill(Layers &set, const Tactics &mesh) const {
   set.times.resize(experts.size() * 2 * kKinds * 2);
   bool any = false;
-  eachExpert(mesh, [&](Tactics t) {
-    for (ContextKind kind : space.contextKinds)
-      for (bool sp : space.sequenceParallel) {
-        if ((t.context == 1 && kind != space.contextKinds.front()) || (sp && t.tensor == 1))
-          continue;
-        t.contextKind = kind, t.sequenceParallel = sp;
+  Tactics t = mesh;
+  std::vector<ContextKind> kinds = contextKinds(facts.problem, space, mesh);
+  std::vector<bool> sequence = sequenceParallel(space, mesh);
+  for (auto [expert, tensor] : expertSizes(facts.problem, space, mesh))
+    for (ContextKind kind : kinds)
+      for (bool sp : sequence) {
+        t.expert = expert, t.expertTensor = tensor, t.contextKind = kind, t.sequenceParallel = sp;
         LayerTime &time = set.times[slot(t)] = model.layer(t);
         if (!any)
           set.least = time;
         lessen(set.least, time), any = true;
       }
-  });
 }
 
 StepEvaluator::StepEvaluator(const Facts &f, const Space &s)
     : facts(f), space(s), model(f.problem.model, f.problem.work, f.machine, f.constants) {
   const ModelShape &m = facts.problem.model;
   experts = {1};
-  if (m.experts.count > 0) {
+  if (m.experts.count > 0)
     experts = divisors(m.experts.count);
-    if (!space.expert.empty())
-      std::erase_if(experts, [&](int64_t e) {
-        return std::find(space.expert.begin(), space.expert.end(), e) == space.expert.end();
-      });
-  }
   for (const Tactics &mesh : meshes(facts.problem, space)) {
     auto [it, fresh] = table.try_emplace(key(mesh));
     if (fresh)
       fill(it->second, mesh);
-    eachSchedule(mesh, [&](const Tactics &t) {
-      auto [at, unseen] = positions.try_emplace({t.pipeline, t.chunks, int64_t(pipeline::isV(t.schedule))});
+    Tactics t = mesh;
+    for (auto [schedule, chunks] : schedules(facts.problem, space, mesh)) {
+      t.schedule = schedule, t.chunks = chunks;
+      auto [at, unseen] = positions.try_emplace({t.pipeline, chunks, int64_t(pipeline::isV(schedule))});
       if (unseen)
         at->second = fullestPositions(m, t);
-    });
+    }
   }
 }
 
@@ -146,7 +107,9 @@ double StepEvaluator::bound(const Tactics &mesh) const {
   const Layers &set = table.at(key(mesh));
   StateTime least;
   least.gradients = least.optimizer = kNever;
-  eachExpert(mesh, [&](Tactics t) {
+  Tactics t = mesh;
+  for (auto [expert, tensor] : expertSizes(facts.problem, space, mesh)) {
+    t.expert = expert, t.expertTensor = tensor;
     for (Zero zero : space.zero) {
       t.zero = zero;
       StateTime state = model.state(t);
@@ -154,13 +117,15 @@ double StepEvaluator::bound(const Tactics &mesh) const {
       lessen(least.gradients, space.hybridShards && zero != Zero::None ? 0 : state.gradients);
       lessen(least.optimizer, state.optimizer);
     }
-  });
+  }
+  t = mesh;
+  for (bool sp : sequenceParallel(space, mesh))
+    t.sequenceParallel |= sp;
   double bound = kNever;
-  eachSchedule(mesh, [&](Tactics t) {
-    for (bool sp : space.sequenceParallel)
-      t.sequenceParallel |= sp && t.tensor > 1;
+  for (auto [schedule, chunks] : schedules(facts.problem, space, mesh)) {
+    t.schedule = schedule, t.chunks = chunks;
     lessen(bound, model.step(t, model.stages(t, set.least), least).total);
-  });
+  }
   return bound * kRounding;
 }
 

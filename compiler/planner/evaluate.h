@@ -54,12 +54,6 @@ private:
   Key key(const cost::Tactics &mesh) const;
   size_t slot(const cost::Tactics &first) const;
   void fill(Layers &set, const cost::Tactics &mesh) const;
-  /// Calls `use` for each legal expert and expert-tensor size.
-  template <typename Use>
-  void eachExpert(cost::Tactics mesh, Use use) const;
-  /// And for each legal schedule with its chunks.
-  template <typename Use>
-  void eachSchedule(cost::Tactics mesh, Use use) const;
   /// The index of a strategy's state among those of its mesh, and how many there are.
   size_t stateSlot(const cost::Tactics &tactics) const;
   size_t stateSlots() const { return experts.size() * 2 * 4 * 2; }

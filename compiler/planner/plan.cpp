@@ -53,8 +53,10 @@ Answer search(const Question &question, const Requirements &requirements, bool e
     space = executed(space);
   Limits limits;
   limits.others = others, limits.evaluations = question.evaluations, limits.any = any;
-  if (!requirements.empty() || executable)
+  if (!requirements.empty() || executable || question.mesh)
     limits.allowed = [&](const Tactics &t, Decided decided) {
+      if (decided == Decided::Mesh && question.mesh && !question.mesh(t))
+        return false;
       for (const Requirement *r : requirements)
         if (r->dimension->decided == decided && !r->holds(t))
           return false;

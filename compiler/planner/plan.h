@@ -17,6 +17,8 @@ struct Question {
   Facts facts;
   Space space; ///< `Space::whole` or `Space::executable`, or parts of them
   std::vector<Requirement> requirements;
+  /// Whether a mesh with its micro-batch may be taken, whatever else is chosen; null: all.
+  std::function<bool(const cost::Tactics &)> mesh;
   size_t others = 3;
   int64_t evaluations = int64_t(1) << 40;
 };

@@ -151,15 +151,65 @@ std::vector<Tactics> meshes(const Problem &problem, const Space &space) {
   return out;
 }
 
+std::vector<ScheduleChoice> schedules(const Problem &problem, const Space &space, const Tactics &mesh) {
+  std::vector<ScheduleChoice> out;
+  if (mesh.pipeline == 1) {
+    if (space.schedules.empty())
+      return {};
+    ScheduleKind first = space.schedules.front();
+    bool plain = first == ScheduleKind::GPipe;
+    return {{plain ? first : ScheduleKind::OneFOneB, 1}};
+  }
+  int64_t micros = problem.work.globalBatch / (mesh.data * mesh.microBatch);
+  for (ScheduleKind schedule : space.schedules) {
+    std::vector<int64_t> chunks = {pipeline::isV(schedule) ? 2 : 1};
+    if (schedule == ScheduleKind::Interleaved)
+      chunks = space.chunks;
+    for (int64_t c : chunks)
+      if (problem.model.layers >= mesh.pipeline * c &&
+          pipeline::illegal({schedule, mesh.pipeline, c, micros}).empty())
+        out.push_back({schedule, c});
+  }
+  return out;
+}
+
+std::vector<ContextKind> contextKinds(const Problem &problem, const Space &space, const Tactics &mesh) {
+  if (mesh.context == 1)
+    return {ContextKind::Ring};
+  std::vector<ContextKind> out = space.contextKinds;
+  if (std::max<int64_t>(1, problem.model.heads / mesh.tensor) % mesh.context)
+    std::erase(out, ContextKind::Ulysses);
+  return out;
+}
+
+std::vector<std::pair<int64_t, int64_t>> expertSizes(const Problem &problem, const Space &space,
+                                                     const Tactics &mesh) {
+  const ModelShape &m = problem.model;
+  if (m.experts.count == 0)
+    return {{1, 1}};
+  std::vector<std::pair<int64_t, int64_t>> out;
+  int64_t devices = mesh.data * mesh.context * mesh.tensor;
+  for (int64_t expert : allowed(space.expert, divisors(m.experts.count)))
+    for (int64_t tensor : {int64_t(1), mesh.tensor})
+      if (devices % (expert * tensor) == 0 && (tensor == 1 || space.expertTensor) &&
+          (out.empty() || out.back() != std::pair(expert, tensor)))
+        out.push_back({expert, tensor});
+  return out;
+}
+
+std::vector<bool> sequenceParallel(const Space &space, const Tactics &mesh) {
+  std::vector<bool> out;
+  for (bool sp : space.sequenceParallel)
+    if (!sp || mesh.tensor > 1)
+      out.push_back(sp);
+  return out;
+}
+
 void completions(const Problem &problem, const Space &space, const Tactics &mesh,
                  const std::function<bool(const Tactics &)> &visit,
                  const std::function<bool(const Tactics &)> &enter) {
   const ModelShape &m = problem.model;
-  int64_t replicas = mesh.data * mesh.context, layerDevices = replicas * mesh.tensor;
-  int64_t micros = problem.work.globalBatch / (mesh.data * mesh.microBatch);
-  std::vector<int64_t> experts = {1};
-  if (m.experts.count > 0)
-    experts = allowed(space.expert, divisors(m.experts.count));
+  int64_t replicas = mesh.data * mesh.context;
   std::vector<int64_t> groups = {0};
   if (int64_t host = problem.devicesPerHost / mesh.tensor;
       space.hybridShards && replicas > problem.devicesPerHost && host > 1 &&
@@ -204,51 +254,25 @@ void completions(const Problem &problem, const Space &space, const Tactics &mesh
     }
     return true;
   };
-  auto withExperts = [&] {
-    for (int64_t expert : experts) {
-      t.expert = expert;
-      for (int64_t tensor : {int64_t(1), mesh.tensor}) {
-        t.expertTensor = tensor;
-        if ((tensor > 1 && (!space.expertTensor || m.experts.count == 0)) || layerDevices % (expert * tensor))
-          continue;
-        if (enter) {
-          Tactics first = t;
-          first.zero = Zero::None, first.shardGroup = 0, first.recompute = Recompute::None;
-          first.recomputeLayers = 0, first.offloadOptimizer = false, first.offloadActivations = 0;
-          if (!enter(first))
-            continue;
-        }
-        if (!withState())
-          return false;
-        if (mesh.tensor == 1)
-          break;
-      }
-    }
-    return true;
-  };
-  for (ScheduleKind schedule : space.schedules) {
-    t.schedule = schedule;
-    if (mesh.pipeline == 1 && schedule != space.schedules.front())
-      continue; // one stage: every schedule is the same
-    std::vector<int64_t> chunks = {pipeline::isV(schedule) ? 2 : 1};
-    if (schedule == ScheduleKind::Interleaved)
-      chunks = space.chunks;
-    for (int64_t c : chunks) {
-      t.chunks = c;
-      if (m.layers < t.pipeline * c || !pipeline::illegal({schedule, t.pipeline, c, micros}).empty())
-        continue;
-      for (bool sp : space.sequenceParallel) {
-        if (sp && mesh.tensor == 1)
-          continue;
-        t.sequenceParallel = sp;
-        for (ContextKind kind : space.contextKinds) {
-          if (mesh.context == 1 && kind != space.contextKinds.front())
-            continue;
-          if (kind == ContextKind::Ulysses && mesh.context > 1 &&
-              std::max<int64_t>(1, m.heads / mesh.tensor) % mesh.context)
-            continue;
-          t.contextKind = kind;
-          if (!withExperts())
+  std::vector<ContextKind> kinds = contextKinds(problem, space, mesh);
+  std::vector<std::pair<int64_t, int64_t>> experts = expertSizes(problem, space, mesh);
+  std::vector<bool> sequence = sequenceParallel(space, mesh);
+  for (auto [schedule, chunks] : schedules(problem, space, mesh)) {
+    t.schedule = schedule, t.chunks = chunks;
+    for (bool sp : sequence) {
+      t.sequenceParallel = sp;
+      for (ContextKind kind : kinds) {
+        t.contextKind = kind;
+        for (auto [expert, tensor] : experts) {
+          t.expert = expert, t.expertTensor = tensor;
+          if (enter) {
+            Tactics first = t;
+            first.zero = Zero::None, first.shardGroup = 0, first.recompute = Recompute::None;
+            first.recomputeLayers = 0, first.offloadOptimizer = false, first.offloadActivations = 0;
+            if (!enter(first))
+              continue;
+          }
+          if (!withState())
             return;
         }
       }

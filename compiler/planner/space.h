@@ -58,6 +58,22 @@ std::string illegal(const Problem &problem, const cost::Tactics &tactics);
 /// Only `pipeline`, `data`, `context`, `tensor`, `order`, `microBatch`, `precision` are set.
 std::vector<cost::Tactics> meshes(const Problem &problem, const Space &space);
 
+/// A schedule with its chunks.
+struct ScheduleChoice {
+  cost::ScheduleKind schedule;
+  int64_t chunks;
+};
+/// Those that a mesh may have; with one stage all are the same, so one.
+std::vector<ScheduleChoice> schedules(const Problem &problem, const Space &space, const cost::Tactics &mesh);
+/// How parts of sequences may meet; with whole sequences one that says nothing.
+std::vector<cost::ContextKind> contextKinds(const Problem &problem, const Space &space,
+                                            const cost::Tactics &mesh);
+/// The sizes of expert and expert-tensor groups.
+std::vector<std::pair<int64_t, int64_t>> expertSizes(const Problem &problem, const Space &space,
+                                                     const cost::Tactics &mesh);
+/// Without sequence parallelism, with it, or both.
+std::vector<bool> sequenceParallel(const Space &space, const cost::Tactics &mesh);
+
 /// Calls `visit` for every legal completion of a mesh, in order.  `visit`
 /// returns whether to go on.  `enter`, if there is one, is called before those
 /// that differ in zero, shardGroup, recompute and offload only, and returns

@@ -136,17 +136,6 @@ TEST(StepFlops, GatedGroupedAndExperts) {
                    3 * 24 * (2 * (24576 + 2048) + 36864 + routed + 12800));
 }
 
-TEST(Bubble, ClosedForms) {
-  // Of p - 1 times these, in forwards 2, input gradients 3, weight gradients 1.
-  EXPECT_DOUBLE_EQ(bubblePerStage(ScheduleKind::GPipe, 1, 2, 3, 1), 6);
-  EXPECT_DOUBLE_EQ(bubblePerStage(ScheduleKind::OneFOneB, 1, 2, 3, 1), 6);
-  EXPECT_DOUBLE_EQ(bubblePerStage(ScheduleKind::Interleaved, 3, 2, 3, 1), 2);
-  EXPECT_DOUBLE_EQ(bubblePerStage(ScheduleKind::ZbH1, 1, 2, 3, 1), 4);
-  EXPECT_DOUBLE_EQ(bubblePerStage(ScheduleKind::ZbH2, 1, 2, 3, 1), 3);
-  EXPECT_DOUBLE_EQ(bubblePerStage(ScheduleKind::ZbV, 2, 1, 1, 1), 0);
-  EXPECT_DOUBLE_EQ(bubblePerStage(ScheduleKind::VHalf, 2, 2, 3, 1), 3);
-}
-
 Table published() {
   std::ifstream in(std::string(HOCKET_SOURCE_DIR) + "/test/data/published/measured_training.csv");
   return readPublished(std::string(std::istreambuf_iterator<char>(in), {}));
@@ -205,6 +194,40 @@ TEST(Accuracy, OneDraw) {
   InSource again = inSource(table.rows, 0);
   for (const auto &[family, s] : run.errors)
     EXPECT_EQ(s.mape, again.errors[family].mape) << family;
+}
+
+// 90 % intervals hold 85 to 97 % of the rows that were not fitted, of every source that has more than ten.
+TEST(Accuracy, Intervals) {
+  Table table = published();
+  std::map<std::string, double> inside, rows;
+  for (uint64_t seed = 0; seed < 5; ++seed)
+    for (const auto &[family, s] : inSource(table.rows, seed).errors)
+      inside[family] += s.inside / 5, rows[family] = s.rows;
+  size_t tested = 0;
+  for (const auto &[family, share] : inside) {
+    EXPECT_GE(share, 85) << family;
+    if (rows[family] > 10) {
+      EXPECT_LE(share, 97) << family;
+      tested += 1;
+    }
+  }
+  EXPECT_EQ(tested, 8u);
+}
+
+// What nobody measured widens an interval: with the same spread, a row of a stack that was not fitted is
+// wider.
+TEST(Accuracy, OpenConstantsWidenIntervals) {
+  Table table = published();
+  InSource run = inSource(table.rows, 0);
+  auto nemo = std::find_if(table.rows.begin(), table.rows.end(),
+                           [](const Published &r) { return r.family == "nemo" && r.unmapped.empty(); });
+  ASSERT_NE(nemo, table.rows.end());
+  Published row = *nemo;
+  double fitted = halfWidth(run.records, row, true);
+  row.stack = "nobody's";
+  run.records.stack[row.stack] = {};
+  EXPECT_GE(halfWidth(run.records, row, false), std::log(1.3));
+  EXPECT_GT(fitted, 1.645 * run.records.spread.at("nemo"));
 }
 
 TEST(Accuracy, SpearmanWithTies) {

@@ -73,6 +73,25 @@ TEST(Theory, ClosedFormsOfVShapes) {
       expectClosedForm(s, t);
 }
 
+// Any number of micro-batches and devices, also fewer than a schedule's steady state needs.
+TEST(Theory, IdleOfEqualPasses) {
+  for (size_t k = 0; k < kSchedules; ++k)
+    for (int64_t p = 1; p <= 11; ++p)
+      for (int64_t m = 1; m <= 3 * p + 2; ++m)
+        for (int64_t chunks : {1, 2, 3}) {
+          Shape s{Schedule(k), p, chunks, m};
+          if (!illegal(s).empty())
+            continue;
+          double pass = 1 / double(chunks);
+          std::vector<StageTime> stages(size_t(p * chunks), StageTime{pass, pass, pass});
+          std::optional<Outcome> o = simulate(s, tables(s), stages);
+          ASSERT_TRUE(o);
+          double all = idleIsOfPeriod(s.schedule) ? o->span : o->makespan;
+          EXPECT_NEAR(all, 3 * (double(m) + idleMicros(s)), 1e-9)
+              << name(s.schedule) << " p " << p << " m " << m << " chunks " << chunks;
+        }
+}
+
 TEST(Theory, PeaksOfActivations) {
   for (size_t k = 0; k < kSchedules; ++k)
     for (const Shape &s : steadyShapes(Schedule(k))) {
