@@ -49,11 +49,8 @@ static LogicalResult visit(func::FuncOp function, llvm::MapVector<func::FuncOp, 
   open.push_back(function);
   for (Operation &op : function.getBody().front()) {
     func::FuncOp callee = calledFunction(&op);
-    if (!callee) {
-      if (isa<model::ScanOp, func::CallOp>(op))
-        return op.emitError("enters a function that the module does not hold");
+    if (!callee)
       continue;
-    }
     if (failed(visit(callee, order, open)))
       return failure();
     FunctionUse &use = order[callee];
@@ -120,37 +117,18 @@ struct Ties {
 };
 } // namespace
 
-static LogicalResult checkRank(Operation *op, Value outer, Value inner, int64_t stacked) {
-  if (rankOf(outer) == rankOf(inner) + stacked)
-    return success();
-  return op->emitError("passes ") << outer.getType() << " where its function has " << inner.getType();
-}
-
-static FailureOr<Relation> scanRelation(model::ScanOp scan) {
+/// Counts and types of a scan or call are its function's: their verifiers compare them.
+static Relation scanRelation(model::ScanOp scan) {
   func::FuncOp body = calledFunction(scan);
   auto inputs = scan.getInputs();
   auto results = scan.getResults_();
   OperandRange yields = returned(body);
   int64_t carries = scan.getCarries(), shared = scan.getShared();
-  if (carries < 0 || shared < 0 || carries + shared > int64_t(inputs.size()) ||
-      carries > int64_t(results.size()) || body.getNumArguments() != inputs.size() ||
-      yields.size() != results.size())
-    return scan.emitError("has ") << inputs.size() << " operands and " << results.size() << " results; @"
-                                  << body.getName() << " has " << body.getNumArguments() << " and "
-                                  << yields.size();
   Ties ties{{scan, /*exclusive=*/false, {}}};
-  for (int64_t i = 0, e = inputs.size(); i < e; ++i) {
-    unsigned stacked = i >= carries + shared;
-    if (failed(checkRank(scan, inputs[i], body.getArgument(i), stacked)))
-      return failure();
-    if (i >= carries)
-      ties.tie({{body.getArgument(i), 0}, {inputs[i], stacked}});
-  }
+  for (int64_t i = carries, e = inputs.size(); i < e; ++i)
+    ties.tie({{body.getArgument(i), 0}, {inputs[i], i >= carries + shared}});
   for (int64_t i = 0, e = results.size(); i < e; ++i) {
-    unsigned stacked = i >= carries;
-    if (failed(checkRank(scan, results[i], yields[i], stacked)))
-      return failure();
-    if (stacked)
+    if (i >= carries)
       ties.tie({{yields[i], 0}, {results[i], 1}});
     else
       ties.tie({{inputs[i], 0}, {body.getArgument(i), 0}, {yields[i], 0}, {results[i], 0}});
@@ -158,22 +136,13 @@ static FailureOr<Relation> scanRelation(model::ScanOp scan) {
   return ties.relation;
 }
 
-static FailureOr<Relation> callRelation(func::CallOp call) {
+static Relation callRelation(func::CallOp call) {
   func::FuncOp callee = calledFunction(call);
-  OperandRange yields = returned(callee);
-  if (callee.getNumArguments() != call.getNumOperands() || yields.size() != call.getNumResults())
-    return call.emitError("does not match @") << callee.getName();
   Ties ties{{call, /*exclusive=*/false, {}}};
-  for (auto [outer, inner] : llvm::zip(call.getOperands(), callee.getArguments())) {
-    if (failed(checkRank(call, outer, inner, 0)))
-      return failure();
+  for (auto [outer, inner] : llvm::zip(call.getOperands(), callee.getArguments()))
     ties.tie({{outer, 0}, {inner, 0}});
-  }
-  for (auto [outer, inner] : llvm::zip(call.getResults(), yields)) {
-    if (failed(checkRank(call, outer, inner, 0)))
-      return failure();
+  for (auto [outer, inner] : llvm::zip(call.getResults(), returned(callee)))
     ties.tie({{inner, 0}, {outer, 0}});
-  }
   return ties.relation;
 }
 
@@ -185,25 +154,18 @@ static Relation reduceRelation(par::AllReduceOp op) {
   return ties.relation;
 }
 
-FailureOr<llvm::SmallVector<Relation, 0>> shard::collectRelations(const FunctionUses &functions) {
+llvm::SmallVector<Relation, 0> shard::collectRelations(const FunctionUses &functions) {
   llvm::SmallVector<Relation, 0> relations;
   for (auto &[function, use] : functions)
     for (Operation &op : func::FuncOp(function).getBody().front()) {
-      if (auto letters = dyn_cast<model::LetterOp>(op)) {
+      if (auto letters = dyn_cast<model::LetterOp>(op))
         relations.push_back(letterRelation(letters));
-      } else if (auto scan = dyn_cast<model::ScanOp>(op)) {
-        FailureOr<Relation> relation = scanRelation(scan);
-        if (failed(relation))
-          return failure();
-        relations.push_back(std::move(*relation));
-      } else if (auto call = dyn_cast<func::CallOp>(op)) {
-        FailureOr<Relation> relation = callRelation(call);
-        if (failed(relation))
-          return failure();
-        relations.push_back(std::move(*relation));
-      } else if (auto reduce = dyn_cast<par::AllReduceOp>(op)) {
+      else if (auto scan = dyn_cast<model::ScanOp>(op))
+        relations.push_back(scanRelation(scan));
+      else if (auto call = dyn_cast<func::CallOp>(op))
+        relations.push_back(callRelation(call));
+      else if (auto reduce = dyn_cast<par::AllReduceOp>(op))
         relations.push_back(reduceRelation(reduce));
-      }
     }
   return relations;
 }

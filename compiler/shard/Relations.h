@@ -49,9 +49,8 @@ mlir::FailureOr<FunctionUses> functionUses(mlir::ModuleOp module);
 /// The function a scan or call enters, or null for any other op.
 mlir::func::FuncOp calledFunction(mlir::Operation *op);
 
-/// Relations of all ops in the functions' order. A scan or call whose counts
-/// do not match its function's is an error.
-mlir::FailureOr<llvm::SmallVector<Relation, 0>> collectRelations(const FunctionUses &functions);
+/// Relations of all ops in the functions' order.
+llvm::SmallVector<Relation, 0> collectRelations(const FunctionUses &functions);
 
 /// "'wq'" for a named argument, "operand 1" or "result 0" of `op` otherwise.
 std::string describe(mlir::Operation *op, mlir::Value value);

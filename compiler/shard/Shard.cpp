@@ -98,23 +98,18 @@ struct Shard : shard::impl::ShardBase<Shard> {
     bool padded = false;
     while (true) {
       auto relations = collectRelations(*functions);
-      if (failed(relations))
-        return failure();
-      FailureOr<Table> table = propagate(module, mesh, strategy, *relations);
+      FailureOr<Table> table = propagate(module, mesh, strategy, relations);
       if (failed(table))
         return failure();
-      if (failed(checkAgreement(*relations, *table)) || failed(checkInputs(*functions, *table)) ||
+      if (failed(checkAgreement(relations, *table)) || failed(checkInputs(*functions, *table)) ||
           failed(checkStacks(*functions, *table)) ||
-          failed(checkDivisible(*functions, *relations, *table, mesh, padded)))
+          failed(checkDivisible(*functions, relations, *table, mesh, padded)))
         return failure();
       if (!padded)
         pad(*functions, *table, mesh);
       padded = true;
       // Definitions are built on the padded extents and give new dimensions to shard.
-      FailureOr<unsigned> inlined = inlineSharded(*functions, *table);
-      if (failed(inlined))
-        return failure();
-      if (*inlined > 0)
+      if (inlineSharded(*functions, *table) > 0)
         continue;
       writeTypes(*functions, *table);
       return insertCollectives(*functions, mesh);

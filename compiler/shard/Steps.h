@@ -18,9 +18,8 @@ mlir::LogicalResult checkDivisible(const FunctionUses &functions, llvm::ArrayRef
 /// arguments (`model.valid`) and at cross-entropies (`valid`).
 void pad(const FunctionUses &functions, const Table &table, par::MeshOp mesh);
 
-/// Replaces fused ops of which a letter needed whole is sharded by their
-/// definitions; how many, or failure where an op has none.
-mlir::FailureOr<unsigned> inlineSharded(const FunctionUses &functions, const Table &table);
+/// Replaces fused ops of which a letter needed whole is sharded by their definitions; how many.
+unsigned inlineSharded(const FunctionUses &functions, const Table &table);
 
 /// Writes the table into the types of all values and functions.
 void writeTypes(const FunctionUses &functions, const Table &table);

@@ -189,7 +189,7 @@ struct VerifyShard : shard::impl::VerifyShardBase<VerifyShard> {
     if (failed(functions))
       return signalPassFailure();
     auto relations = collectRelations(*functions);
-    if (failed(relations) || failed(checkAgreement(*relations, tableOf(*relations))))
+    if (failed(checkAgreement(relations, tableOf(relations))))
       return signalPassFailure();
     Verifier verifier(module, mesh);
     for (auto &[function, use] : *functions)

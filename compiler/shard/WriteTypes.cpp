@@ -11,7 +11,7 @@ void shard::setFunctionType(func::FuncOp function) {
                                              returned(function).getTypes()));
 }
 
-/// Whether one of the letters that the op's kernel needs whole is sharded.
+/// Whether one of the letters that the op's kernel needs whole is sharded. Only fused ops have such.
 static bool needsDefinition(model::LetterOp op, const Table &table) {
   std::string whole = op.getWholeLetters();
   model::Dims dims = op.getLetters();
@@ -26,7 +26,7 @@ static bool needsDefinition(model::LetterOp op, const Table &table) {
          (sharded(op->getOperands(), dims.operands) || sharded(op->getResults(), dims.results));
 }
 
-FailureOr<unsigned> shard::inlineSharded(const FunctionUses &functions, const Table &table) {
+unsigned shard::inlineSharded(const FunctionUses &functions, const Table &table) {
   unsigned count = 0;
   for (auto &[function, use] : functions)
     for (Operation &op : llvm::make_early_inc_range(func::FuncOp(function).getBody().front())) {
@@ -34,10 +34,7 @@ FailureOr<unsigned> shard::inlineSharded(const FunctionUses &functions, const Ta
       if (!letters || !needsDefinition(letters, table))
         continue;
       OpBuilder builder(&op);
-      auto values = model::buildDefinition(builder, &op);
-      if (failed(values))
-        return failure();
-      op.replaceAllUsesWith(*values);
+      op.replaceAllUsesWith(model::buildDefinition(builder, &op));
       op.erase();
       ++count;
     }

@@ -13,10 +13,8 @@ namespace hocket::model {
 /// Whether `op` is a fused op, one that has a definition.
 bool isFused(mlir::Operation *op);
 
-/// Builds the definition of `op` at the builder's insertion point from the op's
-/// operands, with core ops on global types without encodings.  Returns one value
-/// for each result; fails, with a diagnostic, on an op without a definition.
-mlir::FailureOr<llvm::SmallVector<mlir::Value>> buildDefinition(mlir::OpBuilder &builder,
-                                                                mlir::Operation *op);
+/// Builds the definition of `op`, a fused op, at the builder's insertion point from the op's
+/// operands, with core ops on global types without encodings.  Returns one value for each result.
+llvm::SmallVector<mlir::Value> buildDefinition(mlir::OpBuilder &builder, mlir::Operation *op);
 
 } // namespace hocket::model
