@@ -209,12 +209,8 @@ LogicalResult TaskTemplate::emitCollective(sched::CollectiveOp op) {
   instr.op = format::Op::Collective;
   instr.stream = build.stream(op.getStream());
   instr.index = *comm;
-  if (op.getKind() == "all_reduce_sum")
-    instr.arg = int32_t(format::CollectiveKind::AllReduceSum);
-  else if (op.getKind() == "all_reduce_max")
-    instr.arg = int32_t(format::CollectiveKind::AllReduceMax);
-  else
-    return op.emitOpError("kind \"") << op.getKind() << "\" is neither all_reduce_sum nor all_reduce_max";
+  instr.arg = int32_t(op.getKind() == "all_reduce_max" ? format::CollectiveKind::AllReduceMax
+                                                       : format::CollectiveKind::AllReduceSum);
   instr.flags = uint16_t(*dtype);
   instr.bytes = uint64_t(end - first->offset);
   instr.name = nameOf(op, ("all_reduce " + op.getComm()).str());

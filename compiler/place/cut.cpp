@@ -164,8 +164,6 @@ LogicalResult StepCut::readPipeline(ModuleOp module) {
     Operation *&slot = scan.getReverse() ? backward : forward;
     if (slot && stages > 1)
       return scan.emitError("second scan over layers of \"") << body << "\": the pipeline would be ambiguous";
-    if (scan.getRange().size() != 2)
-      return scan.emitError("range is not [first, end)");
     slot = scan;
     if (forward && backward &&
         cast<model::ScanOp>(forward).getRange() != cast<model::ScanOp>(backward).getRange())
