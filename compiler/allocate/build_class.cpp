@@ -27,6 +27,8 @@ private:
   LogicalResult inputs();
   void placeRegions();
   FailureOr<SmallVector<SmallVector<uint32_t>>> axesOf(Type type, Operation *reportOn);
+  LogicalResult checkLocal(Type global, Type local, ArrayRef<SmallVector<uint32_t>> axes, int64_t micros,
+                           Operation *reportOn);
   format::Operand homeOperand(StringRef kind, StringRef name);
 
   ModuleOp module;
@@ -71,6 +73,23 @@ FailureOr<SmallVector<SmallVector<uint32_t>>> Builder::axesOf(Type type, Operati
         return reportOn->emitOpError("is sharded over ") << name << ", which the mesh does not have";
     }
   return result;
+}
+
+/// Local extent × shards = global (padded) extent; an input's rows are also those of `micros` micro-batches.
+LogicalResult Builder::checkLocal(Type global, Type local, ArrayRef<SmallVector<uint32_t>> axes,
+                                  int64_t micros, Operation *reportOn) {
+  auto g = cast<RankedTensorType>(global), l = cast<RankedTensorType>(local);
+  bool fits = g.getElementType() == l.getElementType() && g.getRank() == l.getRank();
+  for (int64_t d = 0; fits && d < g.getRank(); ++d) {
+    int64_t extent = l.getDimSize(d) * (d == 0 ? micros : 1);
+    for (uint32_t axis : axes[d])
+      extent *= tables.plan.axes[axis].size;
+    fits = extent == g.getDimSize(d);
+  }
+  if (fits)
+    return success();
+  return reportOn->emitOpError("of type ")
+         << global << " is held as " << local << " by @" << mesh.getSymName();
 }
 
 format::Operand Builder::homeOperand(StringRef kind, StringRef name) {
@@ -216,13 +235,11 @@ LogicalResult Builder::list(sched::OrderOp order, std::vector<format::ListEntry>
       if (failed(index))
         return failure();
       entry.templateIndex = *index;
-    } else if (auto metric = dyn_cast<sched::MetricOp>(op)) {
-      FailureOr<uint32_t> index = metricTemplate(metric);
+    } else {
+      FailureOr<uint32_t> index = metricTemplate(cast<sched::MetricOp>(op)); // no fourth op in an order
       if (failed(index))
         return failure();
       entry.templateIndex = *index;
-    } else {
-      return op.emitOpError("cannot stand in an order table");
     }
     out.push_back(entry);
   }
@@ -290,7 +307,7 @@ LogicalResult Builder::initialValues() {
       auto global = cast<RankedTensorType>(param.getType());
       auto local = cast<RankedTensorType>(home->type);
       FailureOr<SmallVector<SmallVector<uint32_t>>> axes = axesOf(global, param);
-      if (failed(axes))
+      if (failed(axes) || failed(checkLocal(global, local, *axes, 1, param)))
         return failure();
       kernels::InitSpec spec;
       DictionaryAttr checkpoint = param.getCheckpoint();
@@ -434,10 +451,10 @@ LogicalResult Builder::inputs() {
       return input.emitOpError("is none of the inputs that the runtime writes: tokens, labels");
     entry.classIndex = tables.plan.classes.size();
     entry.at = build.at(*home, false, 0);
-    entry.rows = cast<RankedTensorType>(home->type).getDimSize(0);
     FailureOr<SmallVector<SmallVector<uint32_t>>> axes = axesOf(input.getType(), input);
-    if (failed(axes))
+    if (failed(axes) || failed(checkLocal(input.getType(), home->type, *axes, build.layout.micros, input)))
       return failure();
+    entry.rows = cast<RankedTensorType>(home->type).getDimSize(0);
     entry.axes.assign((*axes)[0].begin(), (*axes)[0].end());
     tables.plan.inputs.push_back(entry);
   }

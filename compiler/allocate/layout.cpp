@@ -121,15 +121,17 @@ static Type wholeType(const Home &home) {
 
 static LogicalResult addHome(ClassLayout &layout, StringAttr name, Type type, std::optional<int64_t> stacked,
                              Operation *reportOn) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return reportOn->emitOpError("home \"")
+           << name.getValue() << "\" has type " << type << "; homes hold tensors of static shape";
   Home home;
   home.name = name.getValue().str();
   home.layered = stacked.has_value();
   home.layers = stacked.value_or(1);
-  home.type = type;
-  if (stacked) {
-    auto tensor = cast<RankedTensorType>(type);
+  home.type = tensor;
+  if (stacked)
     home.type = RankedTensorType::get(tensor.getShape().drop_front(), tensor.getElementType());
-  }
   if (failed(dtypeOf(home.type, reportOn)))
     return failure();
   home.bytes = bytesOf(home.type);
@@ -223,9 +225,7 @@ static LogicalResult layoutRegions(ClassLayout &layout, const std::map<std::stri
     StringRef kind = kindOf(name.getValue());
     if (kind == "scalar" || llvm::any_of(kRules, [&](const RegionRule &r) { return r.kind == kind; }))
       continue;
-    if (kind != "send" && kind != "recv" && kind != "input")
-      return layout.tasks.front()->emitOpError("home \"")
-             << name.getValue() << "\" is of no kind that docs/contracts.md lists";
+    assert((kind == "send" || kind == "recv" || kind == "input") && "the task's verifier knows the kinds");
     if (home.layered)
       return layout.tasks.front()->emitOpError("home \"")
              << name.getValue() << "\" cannot be stacked over layers";

@@ -20,6 +20,13 @@
 // RUN: sed '/sched.task @s0.F/,/stage/s/%%0 = sched.launch(%%arg1, %%arg0)\(.*\)tensor<2x4xi32>)/%%c = par.coord() {axes = ["zz"], times = 1 : i64} : () -> index\n%%0 = sched.launch(%%arg1, %%arg0, %%c)\1tensor<2x4xi32>, index)/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: sed '/sched.task @s0.F/,/stage/s/%%0 = sched.launch(%%arg1, %%arg0)/%%c = arith.constant 1 : index\n&/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=STANDS
 // RUN: sed '/sched.task @s1.B/,/stage/{s/"stash dot"/"recv a"/;s/"stash xent"/"recv b"/;s/"stash x"/"recv c"/}' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=FOUR
+// RUN: sed '0,/home = "sum loss"/s//home = "sum zz"/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=METRIC
+// RUN: sed '/place.param/s/name = "emb"/name = "emc"/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=UNUSED
+// RUN: sed '/sched.task @s0.N/,/stage/s/%%3 = sched.launch()\(.*\)-> tensor<f32>/%%c = sched.launch()\1-> index\n&/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=INDEX
+// RUN: sed '/sched.task @s0.U/,/stage/s/sched.yield(%%1#0, %%1#1,\(.*\)/%%8, %%9 = sched.collective(%%1#0, %%1#1) {algorithm = "direct", comm = @data, kind = "all_reduce_sum", stream = "data"} : (tensor<16x8xf32>, tensor<16x8xf32>) -> (tensor<16x8xf32>, tensor<16x8xf32>)\nsched.yield(%%8, %%9,\1/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=APART
+// RUN: sed '/place.param.*name = "emb"/{s/dims = "vh"/dims = "v"/;s/type = tensor<16x8xf32>/type = tensor<16xf32>/}' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=RANK
+// RUN: sed '/place.input/s/tensor<8x4xi32/tensor<8x5xi32/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=EXTENT
+// RUN: sed '/sched.task @s1.L/,/stage = "s1"/s/tensor<f32>/tensor<?xf32>/g' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=DYNAMIC
 
 // FIVE: moves more than four slotted buffers at one level
 // TWO-STREAMS: groups transfers of two streams
@@ -40,3 +47,10 @@
 // AXIS: names no mesh axis: "zz"
 // STANDS: 'arith.constant' op cannot stand in a task; launch, gemm, collective, repeat and par.coord can
 // FOUR: uses 5 slotted homes; a list entry holds four slots
+// METRIC: reports "sum zz", which no task has
+// UNUSED: 'place.param' op is used by no task of its mesh
+// INDEX: 'sched.launch' op takes an index that is no par.coord
+// APART: 'sched.collective' op has operands that do not lie next to each other
+// RANK: 'place.param' op of type 'tensor<16xf32>' is held as 'tensor<16x8xf32>' by @s0
+// EXTENT: 'place.input' op of type 'tensor<8x5xi32, #par.s<[{data, micro}, {}]>>' is held as 'tensor<2x4xi32>' by @s0
+// DYNAMIC: home "sum loss" has type 'tensor<?xf32>'; homes hold tensors of static shape
