@@ -219,3 +219,24 @@ func.func @loss(%x: tensor<2xf32> {model.name = "x", model.dims = "b", model.par
   %l = model.dot(%y#0, %z#0) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+// An offset belongs to a shard, and nothing is sharded yet.
+func.func @loss(%t: tensor<3xi32> {model.name = "tokens", model.dims = "b", model.input = "tokens"}, %w: tensor<4x2xf32> {model.name = "w", model.dims = "vh", model.param = {name = "w", layout = "vh", part = [0, 0, 1], init = "zero"}}) -> tensor<f32> {
+  %c = arith.constant 0 : index
+  // expected-error @+1 {{'model.gather' op cannot be differentiated with an offset}}
+  %x = model.gather(%w, %t, %c) {dims = "vh,b->bh"} : (tensor<4x2xf32>, tensor<3xi32>, index) -> tensor<3x2xf32>
+  %l = model.dot(%x, %x) {dims = "bh,bh->"} : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%t: tensor<3xi32> {model.name = "tokens", model.dims = "b", model.input = "tokens"}, %w: tensor<3x2xf32> {model.name = "w", model.dims = "bh", model.param = {name = "w", layout = "bh", part = [0, 0, 1], init = "zero"}}) -> tensor<f32> {
+  %c = arith.constant 0 : index
+  // expected-error @+1 {{'model.scatter_add' op cannot be differentiated with an offset}}
+  %x = model.scatter_add(%w, %t, %c) {dims = "bh,b->vh"} : (tensor<3x2xf32>, tensor<3xi32>, index) -> tensor<4x2xf32>
+  %l = model.dot(%x, %x) {dims = "vh,vh->"} : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}

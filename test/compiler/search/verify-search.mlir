@@ -18,7 +18,7 @@
 // NONE: has 0 meshes and 0 strategies; one of each is due
 // NO-MESH: has 0 meshes and 1 strategies; one of each is due
 // TACTIC: is no tactic
-// FUNCTION: is in @nobody, which is no function
+// FUNCTION: the tactic is in @nobody, which is no function
 // AXIS: shards over "tensr", which is no axis of the mesh
 // VALUE: names 'layer.wz', which is no argument of @step
 // LETTER: shards letter q of 'layer.wq', whose letters are lhg

@@ -158,6 +158,17 @@ func.func @f(%x: tensor<8xf32, #par.s<[{tensor}]>>) {
 par.mesh {axes = ["tensor"], sizes = array<i64: 2>, sym_name = "mesh", time = [], times = array<i64>}
 par.strategy {
 } {sym_name = "strategy"}
+func.func @f() {
+  // expected-error @+1 {{is sharded already}}
+  %0 = model.constant() {dims = "->b", value = 0.0 : f32} : () -> tensor<8xf32, #par.s<[{tensor}]>>
+  return
+}
+
+// -----
+
+par.mesh {axes = ["tensor"], sizes = array<i64: 2>, sym_name = "mesh", time = [], times = array<i64>}
+par.strategy {
+} {sym_name = "strategy"}
 func.func @f(%x: tensor<8xf32>) {
   // expected-error @+1 {{is a collective before anything is sharded}}
   %0 = par.all_reduce(%x) {axes = ["tensor"], kind = "sum"} : (tensor<8xf32>) -> tensor<8xf32>

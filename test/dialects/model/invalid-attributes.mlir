@@ -366,3 +366,17 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>) {
   %y, %r = model.rmsnorm(%x, %w) {dims = "bh,h->bh,b", eps = 0.1 : f64, model.names = "a"} : (tensor<2x4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
   return
 }
+
+// -----
+
+// expected-error @+1 {{model.valid must be a dictionary}}
+func.func @f(%a: tensor<4x2x3xf32> {model.name = "w", model.dims = "lhf", model.valid = 3 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 has no padded letter "h" = 2}}
+func.func @f(%a: tensor<4x2x3xf32> {model.name = "w", model.dims = "lhf", model.valid = {h = 2 : i64}}) {
+  return
+}

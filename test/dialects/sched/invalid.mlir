@@ -191,7 +191,7 @@ sched.task @s0.F {
 
 sched.task @s0.F {
 ^bb0(%x: tensor<4xf32>, %y: tensor<2x4xf32>):
-  // expected-error @+1 {{kind "sum" is neither}}
+  // expected-error @+1 {{kind "sum" is neither all_reduce_sum nor all_reduce_max}}
   %z = sched.collective(%x) {kind = "sum", comm = @c, algorithm = "direct", stream = "c"} : (tensor<4xf32>) -> tensor<4xf32>
   sched.yield() : () -> ()
 } {stage = "s0", inputs = ["recv x", "recv y"], outputs = []}

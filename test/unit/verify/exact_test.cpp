@@ -76,6 +76,12 @@ TEST(Exact, Parameters) {
     p.params[0].dims[1] = {'f', 2, 4, {1}};
   });
   EXPECT_FINDING("is whole and has part dimension 1; legal: 0", { p.params[0].partDim = 1; });
+  EXPECT_FINDING("has more than 2^64 elements; legal: fewer", {
+    p.params[0].dims.clear(), p.params[0].layout.clear();
+    for (char letter = 'A'; letter <= 'Z'; ++letter)
+      for (char l : {letter, char(letter - 'A' + 'a')})
+        p.params[0].dims.push_back({l, 1, 4, {0, 1}}), p.params[0].layout += l;
+  });
   EXPECT_FINDING("has operand flags 0; legal: layered",
                  { p.params[0].layerEnd = 1, p.params[0].value.flags = 0; });
   EXPECT_FINDING("differs between classes", { p.params[1].dims[0].letter = 'k', p.params[1].layout = "kf"; });
@@ -215,7 +221,8 @@ TEST(Agree, Streams) {
       "communicator 'tp' on stream 'pp' of communicator 'pp'; legal: on a stream, communicators that", {
         for (ClassProgram &c : p.classes) {
           uint32_t norm = nth(c, Op::Collective);
-          c.instrs[norm].op = Op::Fill, c.instrs[norm].index = 0, c.instrs[norm].arg = 0, c.instrs[norm].flags = 0;
+          c.instrs[norm].op = Op::Fill, c.instrs[norm].index = 0, c.instrs[norm].arg = 0,
+          c.instrs[norm].flags = 0;
           for (Instr &i : c.instrs)
             if (i.stream == tiny::TpStream)
               i.stream = tiny::PpStream;

@@ -130,7 +130,7 @@ TEST(Verify, StreamsAndEvents) {
   EXPECT_FINDING("class 's0': 0 streams; legal: 1 to 64", { p.classes[0].streams.clear(); });
   EXPECT_FINDING("65 streams", { p.classes[0].streams.resize(65); });
   EXPECT_FINDING("2000000 events; legal: at most 1048576", { p.classes[0].events = 2000000; });
-  EXPECT_FINDING("first use of event 99", { p.classes[0].firstUse = {99}; });
+  EXPECT_FINDING("first use of event 99; legal: an event below 12", { p.classes[0].firstUse = {99}; });
 }
 
 TEST(Verify, Templates) {
@@ -268,7 +268,8 @@ TEST(Verify, TransfersByThemselves) {
 }
 
 TEST(Verify, Parameters) {
-  EXPECT_FINDING("parameter 'h.{l}.w' belongs to class 2", { p.params[0].classIndex = 2; });
+  EXPECT_FINDING("parameter 'h.{l}.w' belongs to class 2; legal: a class below 2",
+                 { p.params[0].classIndex = 2; });
   EXPECT_FINDING("has element type u8", { p.params[0].dtype = DType::U8; });
   EXPECT_FINDING("is stacked and has no {l}", { p.params[0].name = "w"; });
   EXPECT_FINDING("has {l} and is not stacked", { p.params[0].stacked = false; });
@@ -303,7 +304,7 @@ TEST(Verify, Parameters) {
 TEST(Verify, InputsMetricsSummaries) {
   EXPECT_FINDING("input labels has kind 2; legal: tokens (0) or labels (1)",
                  { p.inputs[0].kind = InputKind(2); });
-  EXPECT_FINDING("input tokens belongs to class 9", { p.inputs[0].classIndex = 9; });
+  EXPECT_FINDING("input tokens belongs to class 9; legal: a class below 2", { p.inputs[0].classIndex = 9; });
   EXPECT_FINDING("input tokens is shared over axes", { p.inputs[0].axes = {9}; });
   EXPECT_FINDING("input labels has 3 rows on 1 shards in 2 micro-batches; legal: the global batch of 4",
                  { p.inputs[1].rows = 3; });
