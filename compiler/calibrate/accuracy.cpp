@@ -75,8 +75,8 @@ void mapping(const std::vector<Published> &rows) {
 }
 
 void leaveOut(const std::vector<Published> &rows, const Families &families) {
-  heading(
-      "Each source left out whole: constants from the others (at most 60 rows each), intervals of +-30 %");
+  heading("Each source left out whole: constants from the others (at most 60 rows each), intervals of +-30 % "
+          "or more");
   for (const auto &[name, members] : families) {
     std::vector<bool> without(rows.size());
     for (size_t i : members)
@@ -134,39 +134,57 @@ void groupsOut(const std::vector<Published> &rows, const std::vector<size_t> &si
   print("vtrain-single", e.summary());
 }
 
-void ranks(const std::vector<Published> &rows, const Families &families, const Records &records) {
-  std::printf("\nRank within (source, model, device, count, batch, precision), five or more plans; constants "
-              "of draw 0\n");
+/// Means over the constants of all draws.
+void ranks(const std::vector<Published> &rows, const Families &families, const std::vector<Records> &draws) {
+  double n = static_cast<double>(draws.size());
+  std::printf(
+      "\nRank within (source, model, device, count, batch, precision), five or more plans; means over the "
+      "draws\n");
   for (const char *name : {"bloom", "vtrain-multi", "vtrain-single"}) {
     auto it = families.find(name);
     if (it == families.end())
       continue;
     double pooled = 0, within = 0, mean = 0;
-    std::vector<Ranking> all = rankings(rows, it->second, records, pooled);
-    for (const Ranking &r : all) {
-      within += r.first <= 1.05, mean += r.first / static_cast<double>(all.size());
-      if (it->first != "vtrain-single")
+    std::vector<Ranking> sums;
+    for (const Records &records : draws) {
+      double together = 0;
+      std::vector<Ranking> all = rankings(rows, it->second, records, together);
+      double share = 1 / (n * static_cast<double>(all.empty() ? 1 : all.size()));
+      pooled += together / n;
+      sums.resize(all.size());
+      for (size_t i = 0; i < all.size(); ++i) {
+        within += all[i].first <= 1.05 ? share : 0, mean += all[i].first * share;
+        sums[i].group = all[i].group, sums[i].plans = all[i].plans, sums[i].first += all[i].first / n;
+        sums[i].bestOfThree += all[i].bestOfThree / n, sums[i].correlation += all[i].correlation / n;
+      }
+    }
+    if (it->first != "vtrain-single")
+      for (const Ranking &r : sums)
         std::printf("%-86s %3zu plans  first %.3f  best of three %.3f  rank correlation %+.2f\n",
                     r.group.substr(r.group.find(' ') + 1).substr(0, 86).c_str(), r.plans, r.first,
                     r.bestOfThree, r.correlation);
-    }
     std::printf("%-24s %zu groups: first within 1.05 in %.0f %%, mean %.3f; pooled rank correlation %.3f\n",
-                name, all.size(), 100 * within / static_cast<double>(all.empty() ? 1 : all.size()), mean,
-                pooled);
+                name, sums.size(), 100 * within, mean, pooled);
   }
   std::printf("\nMixture of experts: rank correlation of tokens/s per GPU, by GPU with 15 rows or more\n");
-  if (auto it = families.find("bridge-moe"); it != families.end()) {
-    std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> kinds;
+  auto it = families.find("bridge-moe");
+  if (it == families.end())
+    return;
+  std::map<std::string, std::pair<size_t, double>> kinds;
+  for (const Records &records : draws) {
+    std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> values;
     for (size_t i : it->second) {
       double tokens = static_cast<double>(rows[i].work.globalBatch * rows[i].work.sequence) /
                       static_cast<double>(rows[i].machine.devices);
-      auto &[p, m] = kinds[rows[i].machine.device.name];
+      auto &[p, m] = values[rows[i].machine.device.name];
       p.push_back(tokens / predict(records, rows[i])), m.push_back(tokens / rows[i].seconds);
     }
-    for (const auto &[gpu, v] : kinds)
-      if (v.first.size() >= 15)
-        std::printf("%-24s %3zu rows  %.3f\n", gpu.c_str(), v.first.size(), spearman(v.first, v.second));
+    for (const auto &[gpu, v] : values)
+      kinds[gpu].first = v.first.size(), kinds[gpu].second += spearman(v.first, v.second) / n;
   }
+  for (const auto &[gpu, v] : kinds)
+    if (v.first >= 15)
+      std::printf("%-24s %3zu rows  %.3f\n", gpu.c_str(), v.first, v.second);
 }
 
 void listRows(const std::vector<Published> &rows, const std::vector<size_t> &family, const Records &records) {
@@ -212,11 +230,12 @@ void printConstants(const std::vector<Published> &rows, const Families &families
     std::printf("source = \"fitted on %s\"\n", sources.c_str());
   };
   Records r = fitWithout(rows, std::vector<bool>(rows.size()));
-  std::printf("# Constants of the time and memory of a step; docs/cost-model.md says what each one is. Written by\n"
-              "# tools/bench/accuracy.sh --constants from test/data/published/measured_training.csv.\n"
-              "# Fractions are of nominal rates, times are seconds. A value at its prior was not determined "
-              "by these rows.\n"
-              "format = 1\n");
+  std::printf(
+      "# Constants of the time and memory of a step; docs/cost-model.md says what each one is. Written by\n"
+      "# tools/bench/accuracy.sh --constants from test/data/published/measured_training.csv.\n"
+      "# Fractions are of nominal rates, times are seconds. A value at its prior was not determined "
+      "by these rows.\n"
+      "format = 1\n");
   for (const auto &[n, d] : r.device)
     table("device." + n, {{"f16", d.f16},
                           {"fp8", d.fp8},
@@ -310,11 +329,10 @@ int main(int argc, char **argv) {
   mapping(rows);
 
   std::map<std::string, Summary> mean;
-  Records first;
+  std::vector<Records> draws;
   for (int seed = 0; seed < kDraws; ++seed) {
     InSource run = inSource(rows, static_cast<uint64_t>(seed));
-    if (seed == 0)
-      first = run.records;
+    draws.push_back(std::move(run.records));
     for (const auto &[name, s] : run.errors) {
       Summary &m = mean[name];
       m.rows += s.rows / kDraws, m.mape += s.mape / kDraws, m.median += s.median / kDraws;
@@ -329,7 +347,7 @@ int main(int argc, char **argv) {
   leaveOut(rows, families);
   if (families.count("vtrain-single"))
     groupsOut(rows, families["vtrain-single"]);
-  ranks(rows, families, first);
+  ranks(rows, families, draws);
   printMemory(rows, kDraws);
   return 0;
 }

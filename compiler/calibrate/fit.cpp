@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 namespace hocket::calibrate {
 
@@ -79,6 +80,21 @@ constexpr double kSourceWeight = 30;
 /// Identical plans with experts differ twofold between releases.
 constexpr double kExpertWeight = 0.1;
 
+/// What steps scatter by around a model that knows their constants, before any of a source's rows is seen.
+double spreadBefore(const Published &row) {
+  if (row.model.experts.count)
+    return 0.35; // twofold between releases
+  // A generation in its first year, and a stack that runs one model eagerly, compiled and with asynchronous
+  // collectives under one name.
+  if (row.device == "blackwell" || row.stack.starts_with("torchtitan"))
+    return 0.12;
+  return 0.06;
+}
+/// That counts as this many rows.
+constexpr double kSpreadRows = 4;
+/// Constants follow the rows they were fitted on: a residual is this share of a degree of freedom.
+constexpr double kFreedom = 0.5;
+
 } // namespace
 
 Records fit(const std::vector<Published> &rows, const std::vector<size_t> &chosen) {
@@ -91,23 +107,21 @@ Records fit(const std::vector<Published> &rows, const std::vector<size_t> &chose
   for (size_t i : chosen)
     weight.push_back(
         std::min(rows[i].model.experts.count ? kExpertWeight : 1.0, kSourceWeight / count[rows[i].family]));
-  std::vector<double> r = robustFit(all, weight, [&] {
+  Fitted fitted = robustFit(all, weight, [&] {
     std::vector<double> out;
     for (size_t i : chosen)
       out.push_back(std::log(predict(records, rows[i]) / rows[i].seconds));
     return out;
   });
-  // Residuals per family, pulled to 9 % (with experts, 30 %) as by six rows, and of rows that the constants
-  // follow: few show too small a spread.
+  records.covariance = std::move(fitted.covariance);
+  const std::vector<double> &r = fitted.residuals;
   std::map<std::string, std::array<double, 3>> sums;
   for (size_t i = 0; i < chosen.size(); ++i) {
-    const Published &row = rows[chosen[i]];
-    auto &[sum, count, before] = sums[row.family];
-    sum += std::min(r[i] * r[i], 0.25), count += 1;
-    before = row.model.experts.count ? 0.3 : 0.09;
+    auto &[sum, count, before] = sums[rows[chosen[i]].family];
+    sum += std::min(r[i] * r[i], 0.25), count += 1, before = spreadBefore(rows[chosen[i]]);
   }
   for (const auto &[family, s] : sums)
-    records.spread[family] = std::sqrt((s[0] + 6 * s[2] * s[2]) / (0.6 * s[1] + 6));
+    records.spread[family] = std::sqrt((s[0] + kSpreadRows * s[2] * s[2]) / (kFreedom * s[1] + kSpreadRows));
   return records;
 }
 
@@ -115,11 +129,47 @@ double predict(const Records &records, const Published &row) {
   return stepTime(row.model, row.work, row.machine, records.of(row), row.tactics).total;
 }
 
+/// Variance of the row's log time from the constants that rows and priors leave open.
+static double openVariance(const Records &fitted, const Published &row) {
+  Records r;
+  r.device = fitted.device, r.attention = fitted.attention, r.stack = fitted.stack,
+  r.cluster = fitted.cluster;
+  std::vector<Varied> all = parameters(r);
+  size_t n = all.size();
+  if (fitted.covariance.size() != n * n)
+    return 0;
+  // Only the constants of the row's own records move its time.
+  auto inside = [](const auto &records, const std::string &name, const double *value) {
+    auto it = records.find(name);
+    if (it == records.end())
+      return false;
+    auto *begin = reinterpret_cast<const double *>(&it->second);
+    return !std::less<>()(value, begin) && std::less<>()(value, begin + sizeof(it->second) / sizeof(double));
+  };
+  constexpr double h = 1e-4;
+  double before = std::log(predict(r, row));
+  std::vector<std::pair<size_t, double>> gradient;
+  for (size_t j = 0; j < n; ++j) {
+    double *value = all[j].value, keep = *value;
+    if (!inside(r.device, row.device, value) && !inside(r.attention, row.attention, value) &&
+        !inside(r.stack, row.stack, value) && !inside(r.cluster, row.cluster, value))
+      continue;
+    *value = keep * std::exp(h);
+    gradient.push_back({j, (std::log(predict(r, row)) - before) / h});
+    *value = keep;
+  }
+  double sum = 0;
+  for (const auto &[i, a] : gradient)
+    for (const auto &[j, b] : gradient)
+      sum += a * b * fitted.covariance[i * n + j];
+  return sum;
+}
+
 double halfWidth(const Records &records, const Published &row, bool calibrated) {
   auto it = records.spread.find(row.family);
-  if (calibrated && it != records.spread.end())
-    return 1.645 * it->second;
-  return std::log(1.3);
+  double spread = it != records.spread.end() ? it->second : spreadBefore(row);
+  double half = 1.645 * std::sqrt(spread * spread + openVariance(records, row));
+  return calibrated ? half : std::max(half, std::log(1.3));
 }
 
 } // namespace hocket::calibrate

@@ -23,6 +23,7 @@ struct Records {
   std::map<std::string, cost::StackConstants> stack;
   std::map<std::string, cost::ClusterConstants> cluster;
   std::map<std::string, double> spread; ///< per family of sources: standard deviation of log ratios
+  std::vector<double> covariance;       ///< of all constants' logarithms, in the order of the fit
 
   cost::Constants of(const Published &row) const;
 };
@@ -35,8 +36,9 @@ Records fit(const std::vector<Published> &rows, const std::vector<size_t> &chose
 
 double predict(const Records &records, const Published &row);
 
-/// Half-width of the 90 % interval, as a log ratio; `calibrated` if rows of the
-/// family were fitted, else at least log 1.3.
+/// Half-width of the 90 % interval, as a log ratio: the spread of the family's
+/// rows, and what its constants leave open at this row.  `calibrated` if rows
+/// of the family were fitted, else at least log 1.3.
 double halfWidth(const Records &records, const Published &row, bool calibrated);
 
 } // namespace hocket::calibrate

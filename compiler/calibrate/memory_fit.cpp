@@ -80,12 +80,14 @@ MemoryRecords memoryPriors(const std::vector<Published> &rows) {
 MemoryRecords fitMemory(const std::vector<Published> &rows, const std::vector<size_t> &chosen) {
   MemoryRecords records = memoryPriors(rows);
   std::vector<double> weight(chosen.size(), 1);
-  std::vector<double> r = robustFit(varied(records), weight, [&] {
-    std::vector<double> out;
-    for (size_t i : chosen)
-      out.push_back(std::log(predictMemory(records, rows[i]).memory.total() / rows[i].peakBytes) - kMargin);
-    return out;
-  });
+  std::vector<double> r =
+      robustFit(varied(records), weight, [&] {
+        std::vector<double> out;
+        for (size_t i : chosen)
+          out.push_back(std::log(predictMemory(records, rows[i]).memory.total() / rows[i].peakBytes) -
+                        kMargin);
+        return out;
+      }).residuals;
   // As in `fit`: pulled to 9 % as by six rows.
   std::map<std::string, std::array<double, 2>> sums;
   for (size_t i = 0; i < chosen.size(); ++i) {

@@ -11,8 +11,8 @@ namespace {
 constexpr double kScale = 0.04;
 constexpr int kRounds = 14;
 
-/// Symmetric positive definite a x = b, in place.
-bool solve(std::vector<double> &a, std::vector<double> &b, size_t n) {
+/// The lower triangle L of a = L L^T, in place; false unless `a` is positive definite.
+bool factorize(std::vector<double> &a, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = 0; j <= i; ++j) {
       double sum = a[i * n + j];
@@ -26,17 +26,21 @@ bool solve(std::vector<double> &a, std::vector<double> &b, size_t n) {
         a[i * n + i] = std::sqrt(sum);
     }
   }
+  return true;
+}
+
+/// L L^T x = b, in place.
+void substitute(const std::vector<double> &l, double *b, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     for (size_t k = 0; k < i; ++k)
-      b[i] -= a[i * n + k] * b[k];
-    b[i] /= a[i * n + i];
+      b[i] -= l[i * n + k] * b[k];
+    b[i] /= l[i * n + i];
   }
   for (size_t i = n; i-- > 0;) {
     for (size_t k = i + 1; k < n; ++k)
-      b[i] -= a[k * n + i] * b[k];
-    b[i] /= a[i * n + i];
+      b[i] -= l[k * n + i] * b[k];
+    b[i] /= l[i * n + i];
   }
-  return true;
 }
 
 double objective(const std::vector<Varied> &all, const std::vector<double> &weight,
@@ -53,14 +57,63 @@ double objective(const std::vector<Varied> &all, const std::vector<double> &weig
 
 } // namespace
 
-std::vector<double> robustFit(const std::vector<Varied> &all, const std::vector<double> &weight,
-                              const std::function<std::vector<double>()> &residuals) {
-  size_t n = all.size(), m = weight.size();
-  double damping = 1;
-  std::vector<double> r = residuals();
-  double best = objective(all, weight, r);
-  for (int round = 0; round < kRounds; ++round) {
-    std::vector<double> jacobian(m * n), normal(n * n), step(n);
+namespace {
+
+class Solver {
+public:
+  Solver(const std::vector<Varied> &all, const std::vector<double> &weight,
+         const std::function<std::vector<double>()> &residuals)
+      : all(all), weight(weight), residuals(residuals), n(all.size()), r(residuals()) {}
+
+  Fitted run() {
+    double damping = 1, best = objective(all, weight, r);
+    for (int round = 0; round < kRounds; ++round) {
+      linearize();
+      std::vector<double> keep;
+      for (const Varied &p : all)
+        keep.push_back(*p.value);
+      bool better = false;
+      for (int attempt = 0; attempt < 6 && !better; ++attempt) {
+        std::vector<double> a = normal, b = step;
+        for (size_t j = 0; j < n; ++j)
+          a[j * n + j] += damping / (all[j].sigma * all[j].sigma);
+        if (factorize(a, n)) {
+          substitute(a, b.data(), n);
+          for (size_t j = 0; j < n; ++j)
+            *all[j].value = keep[j] * std::exp(std::clamp(b[j], -0.7, 0.7));
+        }
+        std::vector<double> tried = residuals();
+        double value = objective(all, weight, tried);
+        if (value < best) {
+          better = true;
+          bool done = best - value < 1e-4 * best;
+          best = value, r = std::move(tried), damping *= 0.3;
+          if (done)
+            round = kRounds;
+        } else {
+          damping *= 5;
+          for (size_t j = 0; j < n; ++j)
+            *all[j].value = keep[j];
+        }
+      }
+      if (!better)
+        break;
+    }
+    return {r, covariance()};
+  }
+
+private:
+  const std::vector<Varied> &all;
+  const std::vector<double> &weight;
+  const std::function<std::vector<double>()> &residuals;
+  size_t n;
+  std::vector<double> r, normal, step;
+
+  /// The normal equations at the constants as they are.
+  void linearize() {
+    size_t m = weight.size();
+    std::vector<double> jacobian(m * n);
+    normal.assign(n * n, 0), step.assign(n, 0);
     constexpr double h = 1e-4;
     for (size_t j = 0; j < n; ++j) {
       double keep = *all[j].value;
@@ -86,35 +139,26 @@ std::vector<double> robustFit(const std::vector<Varied> &all, const std::vector<
       normal[j * n + j] += 1 / s2;
       step[j] -= (std::log(*all[j].value) - all[j].centre) / s2;
     }
-    std::vector<double> keep;
-    for (const Varied &p : all)
-      keep.push_back(*p.value);
-    bool better = false;
-    for (int attempt = 0; attempt < 6 && !better; ++attempt) {
-      std::vector<double> a = normal, b = step;
-      for (size_t j = 0; j < n; ++j)
-        a[j * n + j] += damping / (all[j].sigma * all[j].sigma);
-      if (solve(a, b, n))
-        for (size_t j = 0; j < n; ++j)
-          *all[j].value = keep[j] * std::exp(std::clamp(b[j], -0.7, 0.7));
-      std::vector<double> tried = residuals();
-      double value = objective(all, weight, tried);
-      if (value < best) {
-        better = true;
-        bool done = best - value < 1e-4 * best;
-        best = value, r = std::move(tried), damping *= 0.3;
-        if (done)
-          round = kRounds;
-      } else {
-        damping *= 5;
-        for (size_t j = 0; j < n; ++j)
-          *all[j].value = keep[j];
-      }
-    }
-    if (!better)
-      break;
   }
-  return r;
+
+  std::vector<double> covariance() {
+    linearize();
+    std::vector<double> out(n * n);
+    if (!factorize(normal, n)) // never: the priors alone are positive definite
+      return out;
+    for (size_t j = 0; j < n; ++j) {
+      out[j * n + j] = 1;
+      substitute(normal, &out[j * n], n);
+    }
+    return out;
+  }
+};
+
+} // namespace
+
+Fitted robustFit(const std::vector<Varied> &all, const std::vector<double> &weight,
+                 const std::function<std::vector<double>()> &residuals) {
+  return Solver(all, weight, residuals).run();
 }
 
 } // namespace hocket::calibrate

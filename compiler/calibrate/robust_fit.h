@@ -18,9 +18,15 @@ struct Varied {
   double centre, sigma;
 };
 
-/// Leaves the fitted constants in place and returns the residuals there.
-/// `residuals` gives a log ratio for each weight, for the constants as they are.
-std::vector<double> robustFit(const std::vector<Varied> &constants, const std::vector<double> &weights,
-                              const std::function<std::vector<double>()> &residuals);
+struct Fitted {
+  std::vector<double> residuals; ///< with the fitted constants
+  std::vector<double>
+      covariance; ///< of the constants' logarithms, row by row: what rows and priors leave open
+};
+
+/// Leaves the fitted constants in place.  `residuals` gives a log ratio for
+/// each weight, for the constants as they are.
+Fitted robustFit(const std::vector<Varied> &constants, const std::vector<double> &weights,
+                 const std::function<std::vector<double>()> &residuals);
 
 } // namespace hocket::calibrate
