@@ -54,6 +54,9 @@ for path in sys.argv[1:]:
     except SyntaxError as e:
         print(e)' 2>&1)"
 
+# A new error comes with the test that makes it fire.
+rule "every diagnostic has a test" "$(out=$(python3 tools/untested-errors.py 2>&1) || echo "$out")"
+
 # Relative links of the pages.
 rule "links lead somewhere" "$(tracked '*.md' | while IFS= read -r f; do
   grep -oP '\]\(\K[^)#\s]+' "$f" | grep -vE '^[a-z]+:' | while IFS= read -r link; do

@@ -14,6 +14,7 @@
 // RUN: sed 's/"all_reduce sum data" = 1/"all_reduce sum data" = 2/' %s | not hocket-opt --hocket-verify-partition 2>&1 | FileCheck %s --check-prefix=LOST
 // RUN: sed 's/par.collectives = {"all_reduce sum data" = 1/par.collectives = {"all_reduce max data" = 1/' %s | not hocket-opt --hocket-verify-partition 2>&1 | FileCheck %s --check-prefix=KIND
 // RUN: sed '/par.all_reduce/d; s/return %y : tensor<4xf32>/return %x : tensor<4xf32>/' %s | not hocket-opt --hocket-verify-partition 2>&1 | FileCheck %s --check-prefix=DROPPED
+// RUN: sed 's/par.global = (tensor<8xf32, #sd>, tensor<4xf32>)/par.global = (tensor<8xf32, #sd>, index)/' %s | not hocket-opt --hocket-verify-partition 2>&1 | FileCheck %s --check-prefix=TENSOR
 
 // What a stage's functions take is what its place.param says.
 // RUN: hocket-opt %S/../place/Inputs/two-stages.mlir --hocket-place --hocket-partition -o %t
@@ -21,6 +22,7 @@
 // RUN: sed '/place.param/s/type = tensor<8x8xf32>/type = tensor<8x16xf32>/' %t | not hocket-opt --hocket-verify-partition 2>&1 | FileCheck %s --check-prefix=PARAM
 // RUN: sed '/place.param/s/name = "layer.w"/name = "layer.v"/' %t | not hocket-opt --hocket-verify-partition 2>&1 | FileCheck %s --check-prefix=HOME
 // RUN: sed '/place.param/s/layers = array<i64: 0, 1>/layers = array<i64: 0, 2>/' %t | not hocket-opt --hocket-verify-partition 2>&1 | FileCheck %s --check-prefix=LAYERS
+// RUN: sed 's/fn = @s1.fwd/fn = @nobody/' %t | not hocket-opt --hocket-verify-partition 2>&1 | FileCheck %s --check-prefix=FUNCTION
 
 #sd = #par.s<[{data}]>
 par.mesh {axes = ["data"], sizes = array<i64: 2>, sym_name = "m", time = ["micro"], times = array<i64: 2>}
@@ -52,6 +54,8 @@ func.func @f(%x: tensor<4xf32>, %w: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<4
 // LOST: has 1 "all_reduce sum data"; it had 2
 // KIND: has 0 "all_reduce max data"; it had 1
 // DROPPED: has 0 "all_reduce sum data"; it had 1
+// TENSOR: argument 1 is 'tensor<4xf32>' and was 'index'
 // PARAM: argument {{[0-9]+}} has 8 in dimension 1 in each of 1 shards; all have 16
 // HOME: uses "{{(param|m|v)}} layer.w", which does not live on @s0
 // LAYERS: argument {{[0-9]+}} is {{.*}}; @s0 holds 2 layers of
+// FUNCTION: runs unknown function @nobody
