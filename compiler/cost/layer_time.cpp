@@ -9,6 +9,12 @@ namespace {
 
 double d(int64_t n) { return static_cast<double>(n); }
 
+/// Whether an extent is no multiple of 8.
+bool odd(double extent) {
+  double eighth = extent / 8;
+  return double(int64_t(eighth)) != eighth;
+}
+
 /// One layer, the head and the embedding, term by term.
 class LayerModel {
 public:
@@ -21,14 +27,17 @@ public:
     h = d(m.hidden), a = d(m.heads) / t, dh = d(m.headDim), f = d(m.ffn) / t;
     g = std::max(1.0, d(m.kvHeads) / t);
     memory = machine.device.memoryRate * c.device.memory;
-    peak16 = machine.device.peak[static_cast<size_t>(Precision::F16)];
+    // Attention and the head stay in 16 bits where products are narrower, and wide where they are wide.
+    peak16 = machine.device.peak[static_cast<size_t>(elementBytes(x.precision) > 2 ? x.precision : Precision::F16)];
     rate16 = peak16 * c.device.f16;
     rate = rateOf(x.precision);
     e = elementBytes(x.precision);
     tensorGroup = fabric.group(axes[size_t(Axis::Tensor)]);
   }
 
-  LayerTime time() const;
+  LayerTime shared() const;
+  LayerTime experts() const;
+  LayerTime context() const;
 
 private:
   const ModelShape &m;
@@ -67,9 +76,9 @@ private:
 
   /// rows x inner by inner x columns: arithmetic, the operands that it does not hide, and a start.
   double product(double rows, double columns, double inner, double at, double count = 1) const {
-    double misaligned = std::fmod(columns, 8) != 0 || std::fmod(inner, 8) != 0 ? c.device.misaligned : 1;
+    double misaligned = odd(columns) || odd(inner) ? c.device.misaligned : 1;
     double arithmetic = 2 * rows * columns * inner / at * waves(rows * count, columns) * misaligned;
-    double operands = 2 * (rows * columns + columns * inner + rows * inner) / memory;
+    double operands = e * (rows * columns + columns * inner + rows * inner) / memory;
     return count * (arithmetic + c.device.operands * operands) + c.device.kernel;
   }
   /// Forward once, and twice backward (by inputs, by weights).
@@ -89,11 +98,14 @@ private:
     backward.traffic += 1.8 * bytes * c.stack.traffic / memory;
   }
 
+  /// Of the layers, those with experts.
+  double routed() const { return m.experts.count ? d(m.layers - m.experts.denseLayers) / d(m.layers) : 0; }
+  /// `share` of a layer's passes.
+  static void add(LayerTime &out, const Piece &forward, Piece backward, double share) {
+    out.forward.add(forward, share);
+    out.work.add(backward.add(forward, 1), share);
+  }
   void core(Piece &forward, Piece &backward) const;
-  void experts(Piece &forward, Piece &backward) const;
-  void layer(bool routed, Piece &forward, Piece &backward) const;
-  void context(Piece &forward, Piece &backward) const;
-  void both(bool routed, double share, LayerTime &out) const;
   Piece head() const;
   Piece embedding() const;
 };
@@ -105,15 +117,19 @@ void LayerModel::core(Piece &forward, Piece &backward) const {
   double v = m.latent.kvRank ? d(m.latent.valueDim) : dh;
   // A fused kernel skips what the causal mask hides.
   double scores = n * a * (w.causal && !kept ? 0.5 : 1) * window;
-  double odd = std::fmod(dh, 8) != 0 ? c.attention.misaligned : 1;
-  forward.attention += odd * 2 * scores * (qk + v) / (peak16 * c.attention.forward);
+  double misaligned = odd(dh) ? c.attention.misaligned : 1;
+  forward.attention += misaligned * 2 * scores * (qk + v) / (peak16 * c.attention.forward);
   // A fused backward pass computes scores again: 5 products for 2.
-  backward.attention += odd * (kept ? 4 : 5) * scores * (qk + v) / (peak16 * c.attention.backward);
+  backward.attention += misaligned * (kept ? 4 : 5) * scores * (qk + v) / (peak16 * c.attention.backward);
   forward.attention += scores * c.attention.scoreBytes / memory;
   backward.attention += scores * c.attention.scoreBytes * 1.2 / memory;
 }
 
-void LayerModel::experts(Piece &forward, Piece &backward) const {
+LayerTime LayerModel::experts() const {
+  LayerTime out;
+  if (routed() <= 0)
+    return out;
+  Piece forward, backward;
   double et = std::max(1.0, d(x.expertTensor)), fe = d(m.experts.ffn), k = d(m.experts.topk);
   double local = std::max(1.0, d(m.experts.count) / d(x.expert));
   double own = n / t;                 // tokens of this rank
@@ -131,9 +147,13 @@ void LayerModel::experts(Piece &forward, Piece &backward) const {
   double bytes = own * k * h * e;
   double move = 2 * fabric.allToAll(bytes, expertGroups(fabric, x, axes).experts, k) * c.stack.tensorExposed;
   forward.tensor += move, backward.tensor += move;
+  add(out, forward, backward, routed());
+  return out;
 }
 
-void LayerModel::layer(bool routed, Piece &forward, Piece &backward) const {
+/// All but routed experts and what joins the parts of a sequence.
+LayerTime LayerModel::shared() const {
+  Piece forward, backward;
   double q = a * dh, kv = g * dh;
   if (m.latent.kvRank) {
     const LatentShape &l = m.latent;
@@ -153,35 +173,43 @@ void LayerModel::layer(bool routed, Piece &forward, Piece &backward) const {
   core(forward, backward);
   // Two norms (read, write) and two residual sums with dropout or bias.
   stream(forward, backward, nSeq * h * (m.gated ? 18 : 22));
-  if (routed) {
-    experts(forward, backward);
-  } else {
-    linear(forward, backward, n, m.gated ? 2 * f : f, h);
-    linear(forward, backward, n, h, f);
-    stream(forward, backward, n * f * (m.gated ? 6 : 4));
-  }
   if (t > 1) {
     double one = fabric.ring(n * h * e, tensorGroup, 2) * c.stack.tensorExposed;
     forward.tensor += 2 * one, backward.tensor += 2 * one;
   }
-  if (cp > 1)
-    context(forward, backward);
   // Two collectives take the host two launches each (the event that is waited for, the call), and where
   // all ranks of a host take part they wait for the latest of them.
   double calls = t > 1 ? std::min(16.0, std::max(4.0, t * t / 4)) : 0;
-  forward.host = c.stack.launch * ((routed ? 50 : 22) + calls),
-  backward.host = c.stack.launch * ((routed ? 80 : 36) + calls);
+  forward.host = c.stack.launch * (22 + calls), backward.host = c.stack.launch * (36 + calls);
+  LayerTime out;
+  add(out, forward, backward, 1);
+
+  Piece dense[2], launches[2];
+  linear(dense[0], dense[1], n, m.gated ? 2 * f : f, h);
+  linear(dense[0], dense[1], n, h, f);
+  stream(dense[0], dense[1], n * f * (m.gated ? 6 : 4));
+  add(out, dense[0], dense[1], 1 - routed());
+  // Experts launch 50 and 80 kernels in all.
+  launches[0].host = c.stack.launch * (50 - 22), launches[1].host = c.stack.launch * (80 - 36);
+  add(out, launches[0], launches[1], routed());
+  out.head = head(), out.embedding = embedding();
+  return out;
 }
 
 /// How the parts of a sequence meet.
-void LayerModel::context(Piece &forward, Piece &backward) const {
+LayerTime LayerModel::context() const {
+  LayerTime out;
+  if (cp <= 1)
+    return out;
+  Piece forward, backward, attention, behind;
+  core(attention, behind);
   RingGroup group = fabric.group(axes[size_t(Axis::Context)]);
   double keys = n * 2 * g * dh * e; // of this device's tokens
   switch (x.contextKind) {
   case ContextKind::Ring: {
     // Keys and values go around beside the attention of those that are here.
     double move = fabric.ring(keys * cp, group);
-    double left = std::min(move, std::max(0.0, move - 0.8 * forward.attention) + 0.15 * move);
+    double left = std::min(move, std::max(0.0, move - 0.8 * attention.attention) + 0.15 * move);
     forward.tensor += left, backward.tensor += 2 * left;
     break;
   }
@@ -201,16 +229,8 @@ void LayerModel::context(Piece &forward, Piece &backward) const {
     break;
   }
   }
-}
-
-/// Adds `share` of a layer's passes.
-void LayerModel::both(bool routed, double share, LayerTime &out) const {
-  if (share <= 0)
-    return;
-  Piece forward, backward;
-  layer(routed, forward, backward);
-  out.forward.add(forward, share);
-  out.work.add(backward.add(forward, 1), share);
+  add(out, forward, backward, 1);
+  return out;
 }
 
 Piece LayerModel::head() const {
@@ -234,19 +254,20 @@ Piece LayerModel::embedding() const {
   return out;
 }
 
-LayerTime LayerModel::time() const {
-  LayerTime out;
-  double routed = m.experts.count ? d(m.layers - m.experts.denseLayers) / d(m.layers) : 0;
-  both(true, routed, out);
-  both(false, 1 - routed, out);
-  out.head = head(), out.embedding = embedding();
-  return out;
-}
-
 } // namespace
 
+LayerTime StepModel::shared(const Tactics &tactics) const {
+  return LayerModel(m, w, hardware, c, fabric, tactics).shared();
+}
+LayerTime StepModel::experts(const Tactics &tactics) const {
+  return LayerModel(m, w, hardware, c, fabric, tactics).experts();
+}
+LayerTime StepModel::context(const Tactics &tactics) const {
+  return LayerModel(m, w, hardware, c, fabric, tactics).context();
+}
 LayerTime StepModel::layer(const Tactics &tactics) const {
-  return LayerModel(m, w, hardware, c, fabric, tactics).time();
+  LayerModel model(m, w, hardware, c, fabric, tactics);
+  return model.shared().add(model.experts()).add(model.context());
 }
 
 } // namespace hocket::cost

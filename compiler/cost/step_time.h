@@ -47,6 +47,12 @@ struct LayerTime {
   Piece work;            ///< forward and backward pass of one layer; dense and routed ones in their shares
   Piece forward;         ///< the forward pass in it
   Piece head, embedding; ///< both passes
+
+  LayerTime &add(const LayerTime &o) {
+    work.add(o.work, 1), forward.add(o.forward, 1);
+    head.add(o.head, 1), embedding.add(o.embedding, 1);
+    return *this;
+  }
 };
 
 /// One micro-batch on the stages.  Hangs on pipeline, chunks, stageLayers and recompute too.
@@ -72,7 +78,12 @@ public:
   StepModel(const ModelShape &model, const Workload &work, const Machine &machine,
             const Constants &constants);
 
+  /// The sum of three: all but what follows, which hangs on sequenceParallel; routed experts, on
+  /// expert and expertTensor; what joins the parts of a sequence, on contextKind.
   LayerTime layer(const Tactics &tactics) const;
+  LayerTime shared(const Tactics &tactics) const;
+  LayerTime experts(const Tactics &tactics) const;
+  LayerTime context(const Tactics &tactics) const;
   StageWork stages(const Tactics &tactics, const LayerTime &layer) const;
   StateTime state(const Tactics &tactics) const;
   /// `offloaded`: bytes of activations that a layer and micro-batch keep in host memory.

@@ -48,9 +48,11 @@ StepEvaluator::Key StepEvaluator::key(const Tactics &t) const {
              int64_t(t.precision),
              t.tensor > 1 ? stride(Axis::Tensor) : 0,
              t.context > 1 ? stride(Axis::Context) : 0};
-  // Experts lie on the replicas too.
-  if (facts.problem.model.experts.count > 0)
-    key[6] = stride(Axis::Data), key[7] = t.data;
+  // Experts lie on the replicas too; on as many of them as there are, if these are outermost.
+  if (facts.problem.model.experts.count > 0) {
+    key[6] = stride(Axis::Data);
+    key[7] = stride(Axis::Data) < std::max(stride(Axis::Tensor), stride(Axis::Context)) ? t.data : 0;
+  }
   return key;
 }
 
@@ -65,20 +67,40 @@ size_t StepEvaluator::stateSlot(const Tactics &t) const {
 }
 
 void StepEvaluator::fill(Layers &set, const Tactics &mesh) const {
-  set.times.resize(experts.size() * 2 * kKinds * 2);
-  bool any = false;
-  Tactics t = mesh;
+  bool first = set.times.empty();
+  if (first)
+    set.times.resize(experts.size() * 2 * kKinds * 2), set.known.resize(set.times.size());
   std::vector<ContextKind> kinds = contextKinds(facts.problem, space, mesh);
   std::vector<bool> sequence = sequenceParallel(space, mesh);
-  for (auto [expert, tensor] : expertSizes(facts.problem, space, mesh))
+  std::array<LayerTime, 2> shared;
+  std::array<LayerTime, kKinds> context;
+  bool ready = false;
+  Tactics t = mesh;
+  for (auto [expert, tensor] : expertSizes(facts.problem, space, mesh)) {
+    t.expert = expert, t.expertTensor = tensor, t.contextKind = ContextKind::Ring, t.sequenceParallel = false;
+    // Experts are legal by the number of replicas, all else by what meshes of one key share.
+    if (kinds.empty() || sequence.empty() ||
+        set.known[slot(t) + (size_t(kinds.front()) * 2 + sequence.front())])
+      continue;
+    if (!ready) {
+      for (bool sp : sequence)
+        t.sequenceParallel = sp, shared[sp] = model.shared(t);
+      for (ContextKind kind : kinds)
+        t.contextKind = kind, context[size_t(kind)] = model.context(t);
+      ready = true;
+    }
+    LayerTime routed = model.experts(t);
     for (ContextKind kind : kinds)
       for (bool sp : sequence) {
-        t.expert = expert, t.expertTensor = tensor, t.contextKind = kind, t.sequenceParallel = sp;
-        LayerTime &time = set.times[slot(t)] = model.layer(t);
-        if (!any)
-          set.least = time;
-        lessen(set.least, time), any = true;
+        t.contextKind = kind, t.sequenceParallel = sp;
+        set.known[slot(t)] = true;
+        LayerTime &time = set.times[slot(t)] = shared[sp];
+        time.add(routed).add(context[size_t(kind)]);
+        if (first)
+          set.least = time, first = false;
+        lessen(set.least, time);
       }
+  }
 }
 
 StepEvaluator::StepEvaluator(const Facts &f, const Space &s)
@@ -88,9 +110,7 @@ StepEvaluator::StepEvaluator(const Facts &f, const Space &s)
   if (m.experts.count > 0)
     experts = divisors(m.experts.count);
   for (const Tactics &mesh : meshes(facts.problem, space)) {
-    auto [it, fresh] = table.try_emplace(key(mesh));
-    if (fresh)
-      fill(it->second, mesh);
+    fill(table[key(mesh)], mesh);
     Tactics t = mesh;
     for (auto [schedule, chunks] : schedules(facts.problem, space, mesh)) {
       t.schedule = schedule, t.chunks = chunks;
@@ -136,19 +156,15 @@ double StepEvaluator::bound(const Tactics &mesh) const {
 class StepEvaluator::Mesh final : public MeshCost {
 public:
   Mesh(const StepEvaluator &of, const Tactics &mesh)
-      : of(of), set(of.table.at(of.key(mesh))), states(of.stateSlots()), known(of.stateSlots()) {}
+      : of(of), set(of.table.at(of.key(mesh))), again(recomputes(of.facts.problem, of.space, mesh)),
+        groups(planner::shardGroups(of.facts.problem, of.space, mesh).size()), states(of.stateSlots()),
+        known(of.stateSlots()), works(again.size()) {}
 
-  Evaluation enter(const Tactics &first) override {
-    const ModelShape &m = of.facts.problem.model;
+  Evaluation enter(const Tactics &first, double most) override {
     layer = &set.times[of.slot(first)];
-    bytes = layerBytes(m, of.facts.problem.work, first, of.facts.memory);
-    works.clear();
-    const std::vector<Position> &kinds =
-        of.positions.at({first.pipeline, first.chunks, int64_t(pipeline::isV(first.schedule))});
-    fullest.assign(kinds.begin(), kinds.end());
-    for (Position &p : fullest)
-      p.parameters = stageParameters(m, first, p);
-    // Without recompute and offload, under the cheapest exchange of state.
+    for (Work &w : works)
+      w.known = false;
+    // The cheapest exchange of state.
     StateTime least;
     least.gradients = least.optimizer = kNever;
     Tactics t = first;
@@ -159,24 +175,42 @@ public:
       lessen(least.optimizer, s.optimizer);
     }
     Evaluation e;
-    e.seconds = of.model.step(first, work(first), least).total * kRounding;
-    e.bytes = leastBytes(first) * kRounding;
-    e.fits = e.bytes <= of.facts.capacity();
+    e.fits = true;
+    e.seconds = of.model.step(first, of.model.stages(first, *layer), least).total * kRounding;
+    if (e.seconds > most)
+      return e;
+    remember(first);
+    // With what must be computed again or moved away to fit.
+    double seconds = kNever, fewest = kNever;
+    for (size_t r = 0; r < again.size(); ++r)
+      for (double share : of.space.offloadActivations) {
+        double here = leastBytes(r, share) * kRounding;
+        lessen(fewest, here);
+        if (here > of.facts.capacity())
+          continue;
+        t = first, t.recompute = again[r].recompute, t.recomputeLayers = again[r].layers;
+        if (t.recompute == Recompute::None && share == 0)
+          return e;
+        lessen(seconds, of.model.step(t, work(t, r), least, share * works[r].kept).total * kRounding);
+      }
+    e.bytes = fewest;
+    e.fits = seconds < kNever;
+    if (e.fits)
+      e.seconds = std::max(e.seconds, seconds);
     return e;
   }
 
   Evaluation evaluate(const Tactics &t) override {
-    double offloaded = t.offloadActivations;
-    if (offloaded > 0)
-      offloaded *= keptBytes(of.facts.problem.model, t, bytes);
+    size_t r = recomputeSlot(t), s = zeroSlot(t);
+    const StageWork &stages = work(t, r);
     Evaluation e;
-    e.seconds = of.model.step(t, work(t), state(t), offloaded).total;
-    double host = 0;
-    for (const Position &p : fullest) {
-      StageMemory memory =
-          stageMemory(of.facts.problem.model, of.facts.problem.work, t, of.facts.memory, p, bytes);
-      e.bytes = std::max(e.bytes, memory.total());
-      host = std::max(host, memory.host);
+    e.seconds = of.model.step(t, stages, state(t), t.offloadActivations * works[r].kept).total;
+    double host = 0, here = 1 - t.offloadActivations;
+    for (const Held &p : fullest) {
+      const Bytes &a = p.activations[r], &b = p.state[s];
+      double moments = t.offloadOptimizer ? b.moved : 0;
+      e.bytes = std::max(e.bytes, p.always + (b.stays + b.moved - moments) + (a.stays + a.moved * here));
+      host = std::max(host, moments + a.moved * t.offloadActivations);
     }
     e.fits = fit(of.facts, e.bytes, host);
     return e;
@@ -184,50 +218,35 @@ public:
 
 private:
   struct Work {
-    Recompute recompute;
-    int64_t layers;
+    bool known = false;
     StageWork work;
+    double kept = 0; ///< bytes of activations of a layer
   };
-  const StageWork &work(const Tactics &t) {
-    for (const Work &w : works)
-      if (w.recompute == t.recompute && w.layers == t.recomputeLayers)
-        return w.work;
-    return works.emplace_back(t.recompute, t.recomputeLayers, of.model.stages(t, *layer)).work;
+  /// What may be moved to the host's memory, and what may not.
+  struct Bytes {
+    double stays = 0, moved = 0;
+  };
+  /// Bytes of a position: of the state by zeroSlot, of activations by what is computed again.
+  struct Held {
+    double always = 0;
+    std::array<Bytes, kZeros * 2> state;
+    std::vector<Bytes> activations;
+  };
+
+  static size_t zeroSlot(const Tactics &t) { return size_t(t.zero) * 2 + (t.shardGroup > 0); }
+  size_t recomputeSlot(const Tactics &t) const {
+    size_t r = 0;
+    while (again[r].recompute != t.recompute || again[r].layers != t.recomputeLayers)
+      ++r;
+    return r;
   }
-  StageMemory memory(const Tactics &t, const Position &p) const {
-    return stageMemory(of.facts.problem.model, of.facts.problem.work, t, of.facts.memory, p, bytes);
+
+  const StageWork &work(const Tactics &t, size_t r) {
+    if (!works[r].known)
+      works[r].known = true, works[r].work = of.model.stages(t, *layer);
+    return works[r].work;
   }
-  /// The least of each term of the fullest position: state over ZeRO levels, activations over what is
-  /// computed again.  A group of shards holds more than all replicas do, layers that are computed again
-  /// need as much for a moment as all of them.
-  double leastBytes(Tactics t) const {
-    const Space &space = of.space;
-    double most = 0;
-    bool optimizer = std::find(space.offloadOptimizer.begin(), space.offloadOptimizer.end(), true) !=
-                     space.offloadOptimizer.end();
-    double activations = 0;
-    for (double share : space.offloadActivations)
-      activations = std::max(activations, share);
-    for (const Position &p : fullest) {
-      t.recompute = Recompute::None, t.offloadOptimizer = optimizer, t.offloadActivations = activations;
-      StageMemory least;
-      least.parameters = least.gradients = least.optimizer = least.gathered = least.activations = kNever;
-      for (Zero zero : space.zero) {
-        t.zero = zero;
-        StageMemory m = memory(t, p);
-        lessen(least.parameters, m.parameters), lessen(least.gradients, m.gradients);
-        lessen(least.optimizer, m.optimizer), lessen(least.gathered, m.gathered);
-      }
-      for (Recompute recompute : space.recompute) {
-        t.recompute = recompute == Recompute::Layers ? Recompute::Full : recompute;
-        StageMemory m = memory(t, p);
-        lessen(least.activations, m.activations + m.working);
-        least.logits = m.logits, least.reserve = m.reserve;
-      }
-      most = std::max(most, least.total());
-    }
-    return most;
-  }
+
   const StateTime &state(const Tactics &t) {
     size_t i = of.stateSlot(t);
     if (!known[i])
@@ -235,14 +254,66 @@ private:
     return states[i];
   }
 
+  /// The bytes of the positions.
+  void remember(const Tactics &first) {
+    const Problem &problem = of.facts.problem;
+    LayerBytes bytes = layerBytes(problem.model, problem.work, first, of.facts.memory);
+    const std::vector<Position> &kinds =
+        of.positions.at({first.pipeline, first.chunks, int64_t(pipeline::isV(first.schedule))});
+    fullest.resize(kinds.size());
+    for (size_t k = 0; k < kinds.size(); ++k) {
+      Position p = kinds[k];
+      p.parameters = stageParameters(problem.model, first, p);
+      auto memory = [&](const Tactics &t) {
+        return stageMemory(problem.model, problem.work, t, of.facts.memory, p, bytes);
+      };
+      Held &held = fullest[k];
+      Tactics t = first;
+      for (size_t r = 0; r < again.size(); ++r) {
+        t.recompute = again[r].recompute, t.recomputeLayers = again[r].layers;
+        StageMemory m = memory(t);
+        if (held.activations.size() <= r)
+          held.activations.resize(again.size());
+        held.activations[r] = {m.working, m.activations};
+        held.always = m.logits + m.reserve;
+        works[r].kept = keptBytes(problem.model, t, bytes);
+      }
+      t = first, t.offloadOptimizer = true;
+      for (Zero zero : of.space.zero)
+        for (size_t group = 0; group < groups; ++group) {
+          t.zero = zero, t.shardGroup = group ? problem.devicesPerHost / first.tensor : 0;
+          StageMemory m = memory(t);
+          held.state[zeroSlot(t)] = {m.parameters + m.gradients + m.gathered + m.optimizer, m.host};
+        }
+    }
+  }
+
+  /// Under the least state: of ZeRO levels over all replicas, since a group holds more.
+  double leastBytes(size_t r, double share) const {
+    bool offload = std::find(of.space.offloadOptimizer.begin(), of.space.offloadOptimizer.end(), true) !=
+                   of.space.offloadOptimizer.end();
+    double most = 0;
+    for (const Held &p : fullest) {
+      double state = kNever;
+      for (Zero zero : of.space.zero) {
+        const Bytes &b = p.state[size_t(zero) * 2];
+        lessen(state, b.stays + (offload ? 0 : b.moved));
+      }
+      most =
+          std::max(most, p.always + state + (p.activations[r].stays + p.activations[r].moved * (1 - share)));
+    }
+    return most;
+  }
+
   const StepEvaluator &of;
   const Layers &set;
   const LayerTime *layer = nullptr;
-  LayerBytes bytes;
-  std::vector<Work> works;
-  std::vector<Position> fullest;
-  std::vector<StateTime> states;
+  std::vector<RecomputeChoice> again;
+  size_t groups;
+  std::vector<StateTime> states; ///< by stateSlot, where `known`
   std::vector<uint8_t> known;
+  std::vector<Work> works; ///< by what is computed again
+  std::vector<Held> fullest;
 };
 
 std::unique_ptr<MeshCost> StepEvaluator::open(const Tactics &mesh) const {

@@ -47,7 +47,8 @@ private:
   /// Layer times of what uses the axes of a mesh in the same way: by sequence parallelism, context
   /// kind, expert and expert-tensor size; and the least of each term.
   struct Layers {
-    std::vector<cost::LayerTime> times;
+    std::vector<cost::LayerTime> times; ///< by slot, where `known`
+    std::vector<uint8_t> known;
     cost::LayerTime least;
   };
   using Key = std::array<int64_t, 8>;

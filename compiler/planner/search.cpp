@@ -94,7 +94,7 @@ Answer search(const Problem &problem, const Space &space, const Evaluator &evalu
     auto enter = [&](const Tactics &first) {
       if (limits.allowed && !limits.allowed(first, Decided::First))
         return false;
-      Evaluation least = costs->enter(first);
+      Evaluation least = costs->enter(first, most);
       bool open = least.seconds <= most;
       // What cannot fit matters only where nothing does, and if it lacks less.
       if (open && !least.fits)

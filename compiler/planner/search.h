@@ -28,8 +28,9 @@ class MeshCost {
 public:
   virtual ~MeshCost() = default;
   /// Begins the strategies that differ in zero, shardGroup, recompute and offload only; `first` is
-  /// one with none of these.  At most the seconds and bytes of each of them, and whether one may fit.
-  virtual Evaluation enter(const cost::Tactics &first) = 0;
+  /// one with none of these.  At most the seconds of each of them that fits.  Unless these are more
+  /// than `most`: whether one may fit, and if not, at most the bytes of each.
+  virtual Evaluation enter(const cost::Tactics &first, double most) = 0;
   /// Of one of those begun last.
   virtual Evaluation evaluate(const cost::Tactics &tactics) = 0;
 };

@@ -197,6 +197,30 @@ std::vector<std::pair<int64_t, int64_t>> expertSizes(const Problem &problem, con
   return out;
 }
 
+std::vector<RecomputeChoice> recomputes(const Problem &problem, const Space &space, const Tactics &mesh) {
+  std::vector<RecomputeChoice> out;
+  int64_t stage = (problem.model.layers + mesh.pipeline - 1) / mesh.pipeline;
+  for (Recompute r : space.recompute) {
+    if (r != Recompute::Layers) {
+      out.push_back({r, 0});
+      continue;
+    }
+    for (double share : space.recomputeShares)
+      if (int64_t n = int64_t(share * double(stage));
+          n > 0 && n < stage && !(out.size() && out.back().recompute == r && out.back().layers == n))
+        out.push_back({r, n});
+  }
+  return out;
+}
+
+std::vector<int64_t> shardGroups(const Problem &problem, const Space &space, const Tactics &mesh) {
+  int64_t replicas = mesh.data * mesh.context, host = problem.devicesPerHost / mesh.tensor;
+  if (space.hybridShards && replicas > problem.devicesPerHost && host > 1 &&
+      problem.devicesPerHost % mesh.tensor == 0 && replicas % host == 0)
+    return {0, host};
+  return {0};
+}
+
 std::vector<bool> sequenceParallel(const Space &space, const Tactics &mesh) {
   std::vector<bool> out;
   for (bool sp : space.sequenceParallel)
@@ -210,25 +234,8 @@ void completions(const Problem &problem, const Space &space, const Tactics &mesh
                  const std::function<bool(const Tactics &)> &enter) {
   const ModelShape &m = problem.model;
   int64_t replicas = mesh.data * mesh.context;
-  std::vector<int64_t> groups = {0};
-  if (int64_t host = problem.devicesPerHost / mesh.tensor;
-      space.hybridShards && replicas > problem.devicesPerHost && host > 1 &&
-      problem.devicesPerHost % mesh.tensor == 0 && replicas % host == 0)
-    groups.push_back(host);
-  // What is computed again, with the number of layers.
-  std::vector<std::pair<Recompute, int64_t>> again;
-  int64_t stage = (m.layers + mesh.pipeline - 1) / mesh.pipeline;
-  for (Recompute r : space.recompute) {
-    if (r != Recompute::Layers) {
-      again.push_back({r, 0});
-      continue;
-    }
-    for (double share : space.recomputeShares)
-      if (int64_t n = int64_t(share * double(stage));
-          n > 0 && n < stage && (again.empty() || again.back() != std::pair(r, n)))
-        again.push_back({r, n});
-  }
-
+  std::vector<int64_t> groups = shardGroups(problem, space, mesh);
+  std::vector<RecomputeChoice> again = recomputes(problem, space, mesh);
   Tactics t = mesh;
   auto withState = [&] {
     for (Zero zero : space.zero) {

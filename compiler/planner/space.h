@@ -74,6 +74,16 @@ std::vector<std::pair<int64_t, int64_t>> expertSizes(const Problem &problem, con
 /// Without sequence parallelism, with it, or both.
 std::vector<bool> sequenceParallel(const Space &space, const cost::Tactics &mesh);
 
+/// What is computed again, with the layers of a stage.
+struct RecomputeChoice {
+  cost::Recompute recompute;
+  int64_t layers;
+};
+std::vector<RecomputeChoice> recomputes(const Problem &problem, const Space &space,
+                                        const cost::Tactics &mesh);
+/// Ranks that share one copy of the state, 0 for all.
+std::vector<int64_t> shardGroups(const Problem &problem, const Space &space, const cost::Tactics &mesh);
+
 /// Calls `visit` for every legal completion of a mesh, in order.  `visit`
 /// returns whether to go on.  `enter`, if there is one, is called before those
 /// that differ in zero, shardGroup, recompute and offload only, and returns

@@ -46,7 +46,7 @@ struct RandomCost : Evaluator {
   struct Mesh : MeshCost {
     const RandomCost &of;
     explicit Mesh(const RandomCost &of) : of(of) {}
-    Evaluation enter(const Tactics &first) override { return {of.meshSeconds(first), 0, true}; }
+    Evaluation enter(const Tactics &first, double) override { return {of.meshSeconds(first), 0, true}; }
     Evaluation evaluate(const Tactics &t) override { return of.evaluate(t); }
   };
   std::unique_ptr<MeshCost> open(const Tactics &) const override { return std::make_unique<Mesh>(*this); }
