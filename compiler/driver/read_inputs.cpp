@@ -68,7 +68,7 @@ void overrideInt(StringRef flag, std::optional<int64_t> value, int64_t max, int6
     diags.warning(old, flag + "=" + Twine(out) + " overrides this value");
 }
 
-void readJobAndFlags(const PlanRequest &request, Diagnostics &diags, Job &job) {
+void readJobAndFlags(const PlanRequest &request, bool haveModel, Diagnostics &diags, Job &job) {
   if (!request.job.empty()) {
     std::optional<int32_t> source = loadText(request.job, diags);
     if (!source)
@@ -89,7 +89,7 @@ void readJobAndFlags(const PlanRequest &request, Diagnostics &diags, Job &job) {
     if (auto dtype = parseDType(request.dtype, job.dtypeLoc, diags))
       job.dtype = *dtype;
   }
-  if (job.model.empty())
+  if (job.model.empty() && !haveModel)
     diags.error("no model: give --model DIR, or 'model' in the job file");
   if (job.sequence == 0)
     diags.error("no sequence length: give --sequence N, or train = { sequence = N } in the job file");
@@ -110,7 +110,7 @@ std::optional<Strategy> readStrategyFlag(const std::string &text, Diagnostics &d
 } // namespace
 
 bool readInputs(const PlanRequest &request, Diagnostics &diags, PlanInputs &inputs) {
-  readJobAndFlags(request, diags, inputs.job);
+  readJobAndFlags(request, inputs.recorded.has_value(), diags, inputs.job);
   std::optional<Cluster> cluster;
   if (request.cluster.empty())
     diags.error("no cluster: give --cluster FILE or NAME[:HOSTS]");
@@ -118,7 +118,7 @@ bool readInputs(const PlanRequest &request, Diagnostics &diags, PlanInputs &inpu
     cluster = openCluster(request.cluster, request.shippedClusters, diags);
   if (cluster)
     (void)checkExecutable(*cluster, diags);
-  std::optional<ModelConfig> model;
+  std::optional<ModelConfig> model = std::move(inputs.recorded);
   if (!inputs.job.model.empty())
     model = openConfig(inputs.job.model, request.dropoutZero, diags, inputs.job.modelLoc);
   if (!request.strategy.empty())

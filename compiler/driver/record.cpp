@@ -1,12 +1,10 @@
 #include "compiler/driver/record.h"
 
-#include "compiler/driver/emit_plan.h"
 #include "compiler/input/mlir_bridge.h"
 #include "dialects/par/Sharding.h"
 #include "dialects/plan/Plan.h"
 
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 using namespace mlir;
@@ -17,7 +15,6 @@ namespace {
 
 constexpr StringLiteral kJob = "hocket.job", kStrategy = "hocket.strategy", kDevice = "hocket.device";
 
-std::string modelHash(const ModelConfig &model) { return toHex(blake3(model.text), /*LowerCase=*/true); }
 StringRef dtypeName(format::DType dtype) { return dtype == format::DType::F64 ? "f64" : "f32"; }
 
 struct Number {
@@ -115,7 +112,8 @@ void recordJob(ModuleOp module, const PlanInputs &inputs) {
   Job job = inputs.job;
   const format::Optimizer &o = job.optimizer;
   NamedAttrList list;
-  list.set("model", b.getStringAttr(modelHash(inputs.model)));
+  list.set("model", b.getStringAttr(inputs.model.name));
+  list.set("config", b.getStringAttr(inputs.model.text));
   list.set("sequence", b.getI64IntegerAttr(job.sequence));
   list.set("global_batch", b.getI64IntegerAttr(job.globalBatch));
   list.set("dtype", b.getStringAttr(dtypeName(job.dtype)));
@@ -141,9 +139,16 @@ void recordDevice(ModuleOp module, const DeviceKind &device) {
 bool resumeRequest(ModuleOp module, PlanRequest &request, PlanInputs &inputs, Diagnostics &diags) {
   Reader job(module, kJob, diags);
   int64_t sequence = job.integer("sequence"), batch = job.integer("global_batch");
-  std::string dtype = job.text("dtype");
+  std::string dtype = job.text("dtype"), model = job.text("model"), config = job.text("config");
   if (!job.ok())
     return false;
+  if (request.model.empty()) {
+    // Its dropout was overridden when the module was made, or there is none.
+    inputs.recorded = readConfig(diags.addSource("config.json in " + kJob.str(), config), true, diags);
+    if (!inputs.recorded)
+      return false;
+    inputs.recorded->name = model;
+  }
   auto agree = [&](StringRef flag, const Twine &given, const Twine &made) {
     std::string a = given.str(), b = made.str();
     if (a != b)
@@ -177,7 +182,7 @@ bool resumeInputs(ModuleOp module, Phase startFrom, PlanInputs &inputs, Diagnost
   o.steps = uint32_t(job.integer("steps"));
   if (o.beta1 >= 1 || o.beta2 >= 1 || inputs.job.headroom >= 1)
     diags.error(kJob + ": beta1, beta2 and headroom are below 1");
-  if (job.text("model") != modelHash(inputs.model))
+  if (job.text("config") != inputs.model.text)
     diags.error("the module was made from another model than " + inputs.model.name);
   if (startFrom > Phase::Allocate) {
     Reader device(module, kDevice, diags);

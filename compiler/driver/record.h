@@ -1,10 +1,10 @@
 //===- record.h - What a module says it was made from -----------------------===//
 //
 // `--stop-after` prints a module, `--start-from` resumes from it with nothing
-// but that text, the model and the cluster.  What the later phases and the
+// but that text and the cluster.  What the later phases and the
 // plan's header need besides the program is kept on the module:
 //
-//   hocket.job       from import: model, sequence, batch, dtype, optimizer
+//   hocket.job       from import: the model's name and config.json, sequence, batch, dtype, optimizer
 //   hocket.strategy  from search: strategy.toml, resolved
 //   hocket.device    from allocate: isa and threads, which decided the scratch
 //

@@ -99,7 +99,9 @@ void definePlan(CLI::App &plan, PlanOptions &o) {
   plan.add_option("--stop-after", o.stopAfter,
                   "Print the IR after this phase: topo, import, differentiate, search, "
                   "shard, place, partition, schedule, allocate or emit");
-  plan.add_option("--start-from", o.startFrom, "Resume before this phase from MLIR text");
+  plan.add_option("--start-from", o.startFrom,
+                  "Resume before this phase from the MLIR text JOB, which names model, job and, behind "
+                  "search, strategy; needs --cluster");
   plan.add_option("-o,--output", r.output, "FILE.hkt, DIR/ (DIR/plan.hkt) or '-'");
   plan.add_flag("--json", r.json,
                 "One JSON document on standard output (standard error with -o -), of errors too");
