@@ -58,8 +58,16 @@ int stage(const Output &output, std::string &temporary) {
 
 /// What is no regular file already (a device, a pipe), or standard output.
 int writeDirectly(const Output &output) {
-  if (output.path == "-")
-    return writeAll(STDOUT_FILENO, output.bytes);
+  if (output.path == "-") {
+    outs() << output.bytes;
+    outs().flush();
+    std::error_code error = outs().error();
+    // A closed pipe is no failure to report: outs() keeps it, and main ends the program quietly.
+    if (error == std::errc::broken_pipe)
+      return 0;
+    outs().clear_error();
+    return error.value();
+  }
   int fd = ::open(output.path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0)
     return errno;

@@ -226,6 +226,15 @@ int dispatch(int argc, char **argv) {
   wantsJson = llvm::is_contained(args, "--json");
   if (args.size() == 1 && args[0] == "--version")
     args[0] = "version";
+  // `help` and `help VERB` are other words for --help and VERB --help.
+  if (args.size() == 1 && args[0] == "help")
+    args[0] = "--help";
+  if (args.size() == 2 && args[0] == "help" && !StringRef(args[1]).starts_with("-"))
+    args = {args[1], "--help"};
+  if (args.size() == 2 && args[0] == "run") {
+    char *forward[] = {argv[0], argv[0], args[1].data(), nullptr};
+    return runVerb(folder, 3, forward);
+  }
   if (!args.empty() && !StringRef(args[0]).starts_with("-") && !llvm::is_contained(verbs, args[0]))
     return usage("there is no verb '" + args[0] + "'" + suggestion(args[0], verbs),
                  "verbs: plan, run, verify, devices, version, help");
@@ -233,11 +242,11 @@ int dispatch(int argc, char **argv) {
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     app.parse(reversed);
-  } catch (const CLI::CallForHelp &e) {
-    app.exit(e);
+  } catch (const CLI::CallForHelp &) {
+    llvm::outs() << app.help(); // of the verb that was given, if any
     return kExitOk;
-  } catch (const CLI::CallForAllHelp &e) {
-    app.exit(e);
+  } catch (const CLI::CallForAllHelp &) {
+    llvm::outs() << app.help("", CLI::AppFormatMode::All);
     return kExitOk;
   } catch (const CLI::ParseError &e) {
     std::string help =
@@ -256,21 +265,9 @@ int dispatch(int argc, char **argv) {
     return devicesVerb(deviceName, devicesJson, folder + "/../share/hocket/clusters");
   if (*version)
     return versionVerb(versionJson);
-  const CLI::App *shown = &app;
-  if (*help && !topic.empty()) {
-    if (topic == "run") {
-      char *forward[] = {argv[0], argv[0], const_cast<char *>("--help"), nullptr};
-      return runVerb(folder, 3, forward);
-    }
-    if (!llvm::is_contained(verbs, topic))
-      return usage("there is no verb '" + topic + "'" + suggestion(topic, verbs),
-                   "verbs: plan, run, verify, devices, version, help");
-    shown = app.get_subcommand(topic);
-  }
-  std::string text = shown->help();
-  llvm::outs() << text;
   // No verb is a question about usage, not an answer.
-  return args.empty() ? kExitBadInput : kExitOk;
+  llvm::outs() << app.help();
+  return kExitBadInput;
 }
 
 } // namespace
@@ -279,12 +276,13 @@ int main(int argc, char **argv) {
   ::signal(SIGPIPE, SIG_IGN);
   llvm::sys::SetInterruptFunction(nullptr);
   int code = dispatch(argc, argv);
-  // A full disk or closed pipe behind standard output is an error like any other.
+  // A full disk behind standard output is an error like any other. A reader of a pipe that has seen enough,
+  // as head has, is none: quiet, with the code of who dies of SIGPIPE.
   llvm::outs().flush();
-  if (llvm::outs().has_error()) {
-    llvm::errs() << "error: cannot write to standard output: " << llvm::outs().error().message() << "\n";
-    llvm::outs().clear_error();
-    return code == kExitOk ? kExitRuntime : code;
-  }
-  return code;
+  std::error_code error = llvm::outs().error();
+  llvm::outs().clear_error();
+  if (!error || error == std::errc::broken_pipe)
+    return error && code == kExitOk ? 128 + SIGPIPE : code;
+  llvm::errs() << "error: cannot write to standard output: " << error.message() << "\n";
+  return code == kExitOk ? kExitRuntime : code;
 }
