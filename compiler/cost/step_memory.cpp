@@ -94,13 +94,32 @@ LayerBytes layerBytes(const ModelShape &m, const Workload &w, const Tactics &t, 
 }
 
 int64_t layersOf(const Tactics &t, int64_t layers, int64_t device) {
-  int64_t stages = t.pipeline * t.chunks, sum = 0;
-  pipeline::Shape shape{t.schedule, t.pipeline, t.chunks, 1};
-  for (int64_t c = 0; c < t.chunks; ++c) {
-    int64_t s = pipeline::stageOf(shape, device, c);
-    sum += t.stageLayers.empty() ? layers / stages + (s < layers % stages) : t.stageLayers[size_t(s)];
+  if (!t.stageLayers.empty()) {
+    int64_t sum = 0;
+    pipeline::Shape shape{t.schedule, t.pipeline, t.chunks, 1};
+    for (int64_t c = 0; c < t.chunks; ++c)
+      sum += t.stageLayers[size_t(pipeline::stageOf(shape, device, c))];
+    return sum;
   }
-  return sum;
+  // What is left over goes to the middle, then to the first position, then to the last one, which has
+  // the head; in a V position 0 has both.
+  int64_t p = t.pipeline, stages = p * t.chunks, over = layers % stages;
+  int64_t rank = p == 1 ? 0 : device == lastPosition(t) ? p - 1 : device == 0 ? p - 2 : device - 1;
+  return layers / stages * t.chunks + over / p + (rank < over % p);
+}
+
+std::vector<int64_t> evenStages(const Tactics &t, int64_t layers) {
+  int64_t stages = t.pipeline * t.chunks, each = layers / stages;
+  std::vector<int64_t> out(size_t(stages), each);
+  pipeline::Shape shape{t.schedule, t.pipeline, t.chunks, 1};
+  Tactics even = t;
+  even.stageLayers.clear();
+  for (int64_t device = 0; device < t.pipeline; ++device) {
+    int64_t over = layersOf(even, layers, device) - each * t.chunks;
+    for (int64_t c = 0; c < over; ++c)
+      ++out[size_t(pipeline::stageOf(shape, device, c))];
+  }
+  return out;
 }
 
 StageParameters stageParameters(const ModelShape &m, const Tactics &t, int64_t device) {

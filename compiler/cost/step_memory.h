@@ -47,6 +47,8 @@ struct StageMemory {
 
 /// Layers of pipeline position `device` over all its chunks.
 int64_t layersOf(const Tactics &tactics, int64_t layers, int64_t device);
+/// What `layersOf` takes for even stages, as `Tactics::stageLayers` says it.
+std::vector<int64_t> evenStages(const Tactics &tactics, int64_t layers);
 
 /// Of one position; `device` 0 holds the embedding, the last one the head (in a
 /// V both are on device 0).

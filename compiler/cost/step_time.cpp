@@ -50,24 +50,15 @@ ShardGroups shardGroups(const Fabric &fabric, std::span<const PlacedAxis> axes, 
 
 } // namespace
 
-PositionLayers positionLayers(const Tactics &x, double layers) {
-  double p = d(x.pipeline), chunks = std::max<double>(1, d(x.chunks));
-  if (!x.stageLayers.empty()) {
-    PositionLayers out;
-    size_t positions = static_cast<size_t>(x.pipeline);
-    for (size_t i = 0; i < x.stageLayers.size(); i += positions)
-      out.front += d(x.stageLayers[i]);
-    for (size_t k = 0; k < positions; ++k) {
-      double sum = 0;
-      for (size_t i = k; i < x.stageLayers.size(); i += positions)
-        sum += d(x.stageLayers[i]);
-      out.middle = std::max(out.middle, sum), out.tail = sum;
-    }
-    return out;
-  }
-  double each = std::floor(layers / (p * chunks)) * chunks, over = layers - each * p;
-  return {each + (over > p - 2 ? chunks : 0), each + (over > p - 1 ? chunks : 0),
-          each + (over > 0 ? chunks : 0)};
+PositionLayers positionLayers(const Tactics &x, int64_t layers) {
+  int64_t p = x.pipeline;
+  PositionLayers out{d(layersOf(x, layers, 0)), d(layersOf(x, layers, p - 1)), 0};
+  // Even stages: position 1 holds as many as any between first and last.
+  for (int64_t k = 1; k + 1 < (x.stageLayers.empty() ? std::min<int64_t>(p, 3) : p); ++k)
+    out.middle = std::max(out.middle, d(layersOf(x, layers, k)));
+  if (p <= 2)
+    out.middle = std::max(out.front, out.tail);
+  return out;
 }
 
 StepModel::StepModel(const ModelShape &model, const Workload &work, const Machine &machine,
@@ -94,32 +85,28 @@ Piece StepModel::passes(const Tactics &x, const LayerTime &layer) const {
 
 StageWork StepModel::stages(const Tactics &x, const LayerTime &layer) const {
   double p = d(x.pipeline), layers = d(m.layers + (m.experts.count ? m.predictedTokens : 0));
-  PositionLayers at = positionLayers(x, layers);
+  PositionLayers at = positionLayers(x, int64_t(layers));
   Piece one = passes(x, layer);
   StageWork out;
   out.layers = p == 1 ? layers : at.middle;
   out.layer = one.seconds();
   // The slowest paces all of them, the others are waited for once.
-  Piece tail;
-  tail.add(one, p == 1 ? layers : at.tail).add(layer.head, 1);
-  if (p == 1) {
-    out.pace = tail.add(layer.embedding, 1);
-    out.slowest = out.round = tail.seconds();
-    return out;
-  }
-  double tailSeconds = out.slowest = tail.seconds();
-  out.pace = tail;
-  Piece front;
+  Piece front, tail, middle;
   front.add(one, at.front).add(layer.embedding, 1);
-  double frontSeconds = front.seconds();
-  if (frontSeconds > out.slowest)
-    out.pace = front, out.slowest = frontSeconds;
-  Piece middle;
+  (p == 1 || pipeline::isV(x.schedule) ? front : tail).add(layer.head, 1);
+  out.pace = front;
+  out.round = out.slowest = front.seconds();
+  if (p == 1)
+    return out;
+  tail.add(one, at.tail);
+  double tailSeconds = tail.seconds();
+  if (tailSeconds >= out.slowest)
+    out.pace = tail, out.slowest = tailSeconds;
   middle.add(one, at.middle);
   double middleSeconds = middle.seconds();
   if (p > 2 && middleSeconds > out.slowest)
     out.pace = middle, out.slowest = middleSeconds;
-  out.round = std::max(0.0, p - 2) * middleSeconds + tailSeconds + frontSeconds;
+  out.round += std::max(0.0, p - 2) * middleSeconds + tailSeconds;
   return out;
 }
 

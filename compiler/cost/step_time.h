@@ -114,11 +114,10 @@ StepTime stepTime(const ModelShape &model, const Workload &work, const Machine &
 /// what the tactics compute again.  Attention counts all scores unless `causalHalf`.
 double stepFlops(const ModelShape &model, const Workload &work, Recompute recompute, bool causalHalf);
 
-/// Layers that a device of the first, of the last and of the fullest other position holds; a
-/// remainder goes to the middle.
+/// Layers that a device of the first, of the last and of the fullest other position holds.
 struct PositionLayers {
   double front = 0, tail = 0, middle = 0;
 };
-PositionLayers positionLayers(const Tactics &tactics, double layers);
+PositionLayers positionLayers(const Tactics &tactics, int64_t layers);
 
 } // namespace hocket::cost

@@ -332,6 +332,8 @@ Priced price(const Facts &facts, const Tactics &t) {
   for (int64_t k = 0; k < t.pipeline; ++k)
     out.host = std::max(out.host, stageMemory(problem.model, problem.work, t, facts.memory, k).host);
   out.fits = fit(facts, out.memory.memory.total(), out.host);
+  if (problem.model.layers % (t.pipeline * t.chunks) && t.stageLayers.empty())
+    out.tactics.stageLayers = evenStages(t, problem.model.layers);
   return out;
 }
 

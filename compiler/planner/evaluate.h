@@ -68,7 +68,8 @@ private:
   std::map<std::array<int64_t, 3>, std::vector<cost::Position>> positions;
 };
 
-/// Of one strategy, as `StepEvaluator` computes it, term by term.
+/// Of one strategy, as `StepEvaluator` computes it, term by term.  Stages that cannot be even are
+/// spelled out in its tactics.
 struct Priced {
   cost::Tactics tactics;
   cost::StepTime time;

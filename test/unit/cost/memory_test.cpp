@@ -250,4 +250,31 @@ TEST(Memory, Logits) {
   EXPECT_EQ(stageMemory(m, w, t, {}, 3).logits, 8.0 * 2048 * 250880 / 4);
 }
 
+// What is left over goes to the middle first; spelled out it is the same.
+TEST(Memory, LayersThatDoNotDivide) {
+  auto layers = [](int64_t pipeline, int64_t chunks, ScheduleKind schedule, int64_t n) {
+    Tactics t;
+    t.pipeline = pipeline, t.chunks = chunks, t.schedule = schedule;
+    Tactics spelled = t;
+    spelled.stageLayers = evenStages(t, n);
+    std::vector<int64_t> out;
+    int64_t sum = 0;
+    for (int64_t k = 0; k < pipeline; ++k) {
+      out.push_back(layersOf(t, n, k));
+      EXPECT_EQ(layersOf(spelled, n, k), out.back());
+      sum += out.back();
+    }
+    EXPECT_EQ(sum, n);
+    return out;
+  };
+  using List = std::vector<int64_t>;
+  EXPECT_EQ(layers(4, 1, ScheduleKind::OneFOneB, 10), (List{2, 3, 3, 2}));
+  EXPECT_EQ(layers(4, 1, ScheduleKind::OneFOneB, 11), (List{3, 3, 3, 2}));
+  EXPECT_EQ(layers(1, 1, ScheduleKind::OneFOneB, 7), (List{7}));
+  EXPECT_EQ(layers(2, 1, ScheduleKind::OneFOneB, 7), (List{4, 3}));
+  // Llama-3.1-405B as Megatron cuts it: 126 layers, 8 x 8 virtual stages.
+  EXPECT_EQ(layers(8, 8, ScheduleKind::Interleaved, 126), (List{15, 16, 16, 16, 16, 16, 16, 15}));
+  EXPECT_EQ(layers(4, 2, ScheduleKind::ZbV, 11), (List{2, 3, 3, 3}));
+}
+
 } // namespace
