@@ -30,6 +30,8 @@ LogicalResult makeTask(place::TaskOp placed, Shared &shared) {
   auto fn = shared.module.lookupSymbol<func::FuncOp>(placed.getFn());
   if (!fn || fn.isExternal())
     return placed.emitOpError("runs unknown function @") << placed.getFn();
+  if (!llvm::equal(placed->getResultTypes(), fn.getResultTypes()))
+    return placed.emitOpError("results differ from those of @") << placed.getFn();
   std::string symbol = placed.getMesh().str() + "." + placed.getName().str();
   FailureOr<sched::TaskOp> task = inlineTask(fn, symbol, placed.getMesh(), shared.module);
   if (failed(task))

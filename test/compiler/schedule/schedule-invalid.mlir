@@ -2,6 +2,7 @@
 // RUN: hocket-opt %S/../place/Inputs/two-stages.mlir --hocket-place --hocket-partition -o %t
 // Each line changes one thing of a step that schedule can order.
 // RUN: sed 's/fn = @s1.fwd/fn = @nobody/' %t | not hocket-opt --hocket-schedule 2>&1 | FileCheck %s --check-prefix=FUNCTION
+// RUN: sed 's/fn = @s0.norm/fn = @s1.norm/' %t | not hocket-opt --hocket-schedule 2>&1 | FileCheck %s --check-prefix=RESULTS
 // RUN: sed 's/"B.1"\]/"W.1"]/' %t | not hocket-opt --hocket-schedule 2>&1 | FileCheck %s --check-prefix=ENTRY
 // RUN: sed 's/, s1 = \["F.0"/, s7 = ["F.0"/' %t | not hocket-opt --hocket-schedule 2>&1 | FileCheck %s --check-prefix=NO-MESH
 // RUN: sed 's/s1 = \["F.0", "B.0", "F.1", "B.1"\]/s1 = ["B.0", "F.0", "F.1", "B.1"]/' %t | not hocket-opt --hocket-schedule 2>&1 | FileCheck %s --check-prefix=CIRCLE
@@ -21,6 +22,7 @@
 // RUN: not hocket-opt %s --hocket-schedule 2>&1 | FileCheck %s --check-prefix=IN-PLACE
 
 // FUNCTION: runs unknown function @nobody
+// RESULTS: 'place.task' op results differ from those of @s1.norm
 // ENTRY: order of @s0 has "W.1"
 // NO-MESH: has an order for unknown mesh @s7
 // CIRCLE: order tables wait for each other in a circle
