@@ -112,7 +112,9 @@ LogicalResult Reader::tables() {
                     .Case("c2", 2)
                     .Case("seed", 3)
                     .Default(-1);
-    if (failed(type) || kind < 0)
+    if (failed(type))
+      return failure();
+    if (kind < 0)
       return scalar.emitOpError("kind \"") << scalar.getKind() << "\" is none of lr, c1, c2, seed";
     p.scalars.push_back({format::ScalarKind(kind), *type});
   }

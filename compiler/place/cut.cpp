@@ -138,8 +138,6 @@ LogicalResult StepCut::readMesh(ModuleOp module) {
   if (mesh.getTimes().size() != 1)
     return mesh.emitError("place needs one time axis, there are ") << mesh.getTimes().size();
   micro = mesh.getTimes()[0];
-  if (micro < 1)
-    return mesh.emitError("has ") << micro << " micro-batches";
   timeAxes.push_back(cast<StringAttr>(mesh.getTime()[0]).str());
   return success();
 }

@@ -27,6 +27,10 @@
 // RUN: sed '/place.param.*name = "emb"/{s/dims = "vh"/dims = "v"/;s/type = tensor<16x8xf32>/type = tensor<16xf32>/}' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=RANK
 // RUN: sed '/place.input/s/tensor<8x4xi32/tensor<8x5xi32/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=EXTENT
 // RUN: sed '/sched.task @s1.L/,/stage = "s1"/s/tensor<f32>/tensor<?xf32>/g' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=DYNAMIC
+// RUN: sed '/place.input/s/{data, micro}/{dada, micro}/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=SHARDED
+// RUN: sed 's/"tokens"/"tokenz"/; s/"input tokens"/"input tokenz"/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=INPUT
+// RUN: sed '0,/sched.recv .*"recv dz"/s/slot = 0 : i64/slot = 70000 : i64/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=MOVE-SLOT
+// RUN: sed 's/stash = 1 : i64/stash = 70000 : i64/' %t | not hocket-opt --hocket-allocate 2>&1 | FileCheck %s --check-prefix=RUN-SLOT
 
 // FIVE: moves more than four slotted buffers at one level
 // TWO-STREAMS: groups transfers of two streams
@@ -54,3 +58,7 @@
 // RANK: 'place.param' op of type 'tensor<16xf32>' is held as 'tensor<16x8xf32>' by @s0
 // EXTENT: 'place.input' op of type 'tensor<8x5xi32, #par.s<[{data, micro}, {}]>>' is held as 'tensor<2x4xi32>' by @s0
 // DYNAMIC: home "sum loss" has type 'tensor<?xf32>'; homes hold tensors of static shape
+// SHARDED: is sharded over "dada", which the mesh does not have
+// INPUT: is none of the inputs that the runtime writes: tokens, labels
+// MOVE-SLOT: moves slot 70000; legal: 0 to 65535
+// RUN-SLOT: slot of "stash" is 70000 : i64; legal: 0 to 65535

@@ -20,6 +20,9 @@
 // RUN: sed '0,/args = \[#plan.at/s//args = ["x", #plan.at/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=ARGUMENT
 // RUN: sed '0,/dims = "vh"/s//dims = "vhx"/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=LETTERS
 // RUN: sed '0,/axes = \[array<i64>, array<i64>\]/s//axes = [array<i64>, "x"]/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=AXES
+// RUN: sed '/plan.scalar {kind = "c1"/s/f32/f16/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: sed '0,/slot = 1/s//slot = 5/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=SLOT
+// RUN: sed '0,/plan.wait/s//%%z = arith.constant 1 : index\nplan.wait/' %t | not hocket-opt --hocket-verify-allocate 2>&1 | FileCheck %s --check-prefix=INSTRUCTION
 
 // STREAM: stream 65536 does not fit a plan; legal: 0 to 65535
 // LAYERS: layers 4294967297 does not fit a plan; legal: 0 to 4294967295
@@ -38,3 +41,7 @@
 // ARGUMENT: takes #plan.at operands only
 // LETTERS: has 3 letters; local, global and axes must have as many, part three, layers two
 // AXES: axes of letter 1 are no array of numbers
+// TYPE: 'plan.scalar' op type 'f16' has no place in a plan
+// TYPE-NOT: error:
+// SLOT: slot number 5 does not fit a plan; legal: 0 to 4
+// INSTRUCTION: 'arith.constant' op is no instruction of a plan

@@ -240,3 +240,25 @@ func.func @loss(%t: tensor<3xi32> {model.name = "tokens", model.dims = "b", mode
   %l = model.dot(%x, %x) {dims = "vh,vh->"} : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+func.func @loss(%w: tensor<2xf32> {model.name = "w", model.dims = "b", model.param = {name = "w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> tensor<f32> {
+  // expected-error @+1 {{'par.all_reduce' op has no derivative}}
+  %x = par.all_reduce(%w) {axes = ["data"], kind = "sum"} : (tensor<2xf32>) -> tensor<2xf32>
+  %l = model.dot(%x, %x) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%w: tensor<2xf32> {model.name = "w", model.dims = "b", model.param = {name = "w", layout = "b", part = [0, 0, 1], init = "zero"}}) -> tensor<f32> {
+  // expected-error @+1 {{cannot be differentiated: no derivative of 'math.floor'}}
+  %x = model.map(%w) {
+  ^bb0(%i: f32):
+    %0 = math.floor %i : f32
+    model.yield %0 : f32
+  } {dims = "b->b"} : (tensor<2xf32>) -> tensor<2xf32>
+  %l = model.dot(%x, %x) {dims = "b,b->"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}

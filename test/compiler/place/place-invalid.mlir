@@ -18,7 +18,11 @@
 // RUN: sed '/%%dlg = /i %%y = par.all_reduce(%%lr) {axes = ["micro"], kind = "sum"} : (!s) -> !s' %S/Inputs/two-stages.mlir | not hocket-opt --hocket-place 2>&1 | FileCheck %s --check-prefix=NOT-MICRO
 // RUN: sed '/%%dlg = /i %%y = par.all_reduce(%%loss) {axes = ["micro"], kind = "sum"} : (!s) -> !s' %S/Inputs/two-stages.mlir | not hocket-opt --hocket-place 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: sed 's/scatter_add(%%b#0/scatter_add(%%dx/; s/%%gw1 = par.all_reduce(%%b#1)/%%y = model.dot(%%f#1, %%f#1) {dims = "lbsh,lbsk->lhk"} : (!r, !r) -> !Wp\n%%gw1 = par.all_reduce(%%y)/' %S/Inputs/two-stages.mlir | not hocket-opt --hocket-place 2>&1 | FileCheck %s --check-prefix=REVERSE
+// RUN: sed '/%%dlg = /i %%y = par.all_reduce(%%ls) {axes = ["data", "micro"], kind = "sum"} : (!sp) -> !s' %S/Inputs/two-stages.mlir | not hocket-opt --hocket-place 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: sed 's/return %%loss, /%%y = par.all_reduce(%%lr) {axes = ["data"], kind = "sum"} : (!s) -> !s\n  return %%y, /' %S/Inputs/two-stages.mlir | not hocket-opt --hocket-place 2>&1 | FileCheck %s --check-prefix=REDUCED-ARGUMENT
+// RUN: sed 's/^  %%n2 = /  %%y = "model.map"(%%q_layer.w) <{dims = "->"}> ({ ^bb0(%%i: f32): %%z0 = math.sqrt %%i : f32  model.yield %%z0 : f32 }) : (!s) -> !s\n&/' %S/Inputs/two-stages.mlir | not hocket-opt --hocket-place 2>&1 | FileCheck %s --check-prefix=SPLIT
 // RUN: not hocket-opt %s --hocket-place 2>&1 | FileCheck %s --check-prefix=NORM-SUM
+// RUN: sed 's/return %%l, %%l : tensor<f32>, tensor<f32>$/return %%l, %%l, %%l : tensor<f32>, tensor<f32>, tensor<f32>/; s/-> (tensor<f32>, tensor<f32>) {$/-> (tensor<f32>, tensor<f32>, tensor<f32>) {/' %s | not hocket-opt --hocket-place 2>&1 | FileCheck %s --check-prefix=RESULTS
 
 // TIMES: place needs one time axis, there are 2
 // SIZE: has 2 stages, axis "pipeline" has 4
@@ -38,6 +42,9 @@
 // NOT-MICRO: sums over time what no micro-batch computes
 // TWICE: over time enters another reduction over time
 // REVERSE: is the pipeline's reverse scan, but no gradient depends on it
+// BOTH: reduces over a time axis and others at once
+// REDUCED-ARGUMENT: returns a loss that is not computed
+// SPLIT: 'model.map' op takes a value of which each stage has a term; only the sum of squares may
 
 // The loss again as the norm: a sum over micro-batches, which the update does not compute.
 par.mesh {axes = [], sizes = array<i64>, sym_name = "m", time = ["micro"], times = array<i64: 2>}
@@ -47,3 +54,4 @@ func.func @step(%x: tensor<4xf32, #par.s<[{micro}]>> {model.name = "tokens", mod
   return %l, %l : tensor<f32>, tensor<f32>
 }
 // NORM-SUM: result 1 is not computed in the update
+// RESULTS: returns 3 values; loss, norm, parameters and moments are 2

@@ -264,10 +264,12 @@ TEST(Agree, EventSlots) {
 }
 
 TEST(Agree, MemoryVerdict) {
-  EXPECT_FINDING("class 's0': its memory verdict is ", {
-    p.summaries[0].memory[0].bytes += 64;
-    p.summaries[0].memory[1].bytes -= 64;
-  });
+  EXPECT_FINDING("class 's0': its memory verdict is 192, 64, 256, 64, 768, 384, 128, 256 bytes; legal: "
+                 "128, 128, 256, 64, 768, 384, 128, 256: its regions by kind, in their order",
+                 {
+                   p.summaries[0].memory[0].bytes += 64;
+                   p.summaries[0].memory[1].bytes -= 64;
+                 });
 }
 
 TEST(Agree, Inputs) {

@@ -170,7 +170,7 @@ TEST(Verify, UnrolledSizeIsLimited) {
 }
 
 TEST(Verify, InstructionsByThemselves) {
-  EXPECT_FINDING("name 4000", { instr(p.classes[0], Op::Fill).name = 4000; });
+  EXPECT_FINDING("name 4000; legal: a string below", { instr(p.classes[0], Op::Fill).name = 4000; });
   EXPECT_FINDING("stream 4; legal: a stream below 3", { instr(p.classes[0], Op::Fill).stream = 4; });
   EXPECT_FINDING("operands [4000, +1)", { instr(p.classes[0], Op::Fill).firstOperand = 4000; });
   EXPECT_FINDING("class 's0': its instructions have 65567 operands; legal: at most its 33 operand records",
@@ -289,12 +289,13 @@ TEST(Verify, Parameters) {
   EXPECT_FINDING("is part 0 of 0", { p.params[0].partCount = 0; });
   EXPECT_FINDING("is part 1 of 3 along dimension 2",
                  { p.params[0].partDim = 2, p.params[0].partIndex = 1, p.params[0].partCount = 3; });
-  EXPECT_FINDING("value of 64 bytes a layer is no address", { p.params[0].value.index = 99; });
+  EXPECT_FINDING("value of 64 bytes a layer is no address without slot in one of 12 regions",
+                 { p.params[0].value.index = 99; });
   EXPECT_FINDING("value of 64 bytes a layer lies in region 'grad' of kind gradient",
                  { p.params[0].value.index = 1; });
   EXPECT_FINDING("gradient of 64 bytes a layer lies in region 'w'", { p.params[0].gradient.index = 0; });
   EXPECT_FINDING("first moment of 64 bytes a layer does not fit", { p.params[0].moment1.offset = 4; });
-  EXPECT_FINDING("second moment of 64 bytes a layer does not fit",
+  EXPECT_FINDING("second moment of 64 bytes a layer does not fit the 128 bytes of region 'v'",
                  { p.params[0].moment2.offset = INT64_MIN; });
   EXPECT_FINDING("has 3 layers and 1 micro-batches, region 'w' 2 and 1", { p.params[0].layerEnd = 3; });
   EXPECT_FINDING("parameter 'h.{l}.w' occurs twice in class 0", { p.params.push_back(p.params[0]); });
