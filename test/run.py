@@ -190,6 +190,7 @@ def main():
         suites.append(("lit", f"lit {label}", lambda b=b: lit(b)))
         if b == first:
             suites.append(("docs", f"docs {label}", lambda b=b: script(["test/docs/commands.py", b])))
+            suites.append(("docs", f"keys {label}", lambda b=b: script(["test/docs/keys.py", b])))
         if b == os.path.join(SOURCE, "build", "dev"):
             suites.append(("quickstart", "quickstart", quickstart))
         if o.fuzz_seconds and glob.glob(os.path.join(b, "fuzz", "*_fuzz")):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tools/docs.sh [--check] [BUILD]: makes docs/reference/ from the TableGen files through BUILD's
-# mlir-doc target (default build/dev). With --check it changes nothing and ends with
-# "N passed, N failed", one a page. Exit: 0, 1 a page is out of date, 2 usage or no build.
+# mlir-doc target (default build/dev), and from the --help of its programs. With --check it changes nothing and
+# ends with "N passed, N failed", one a page. Exit: 0, 1 a page is out of date, 2 usage or no build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ build=${1:-build/dev}
   echo "hint: cmake --preset dev" >&2
   exit 2
 }
-ninja -C "$build" mlir-doc >&2 </dev/null
+ninja -C "$build" mlir-doc hocket hocket-run >&2 </dev/null
 
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
@@ -31,7 +31,16 @@ while IFS= read -r page; do
   sed -e '/^\[TOC\]$/d' -e 's/[[:space:]]*$//' "$page" | cat -s >"$fresh/$folder/$(tr '[:upper:]' '[:lower:]' <<<"${name:0:1}")${name:1}.md"
 done < <(find "$build/docs" -name '*.md' | sort)
 {
-  printf '# Reference\n\nGenerated from the TableGen files by `tools/docs.sh`; do not edit.\n'
+  printf '# Options\n\nGenerated from `--help` by `tools/docs.sh`; do not edit. What they mean together: [cli.md](../cli.md).\n'
+  for verb in "" plan run verify devices version; do
+    printf '\n## hocket%s\n\n```text\n' "${verb:+ $verb}"
+    # shellcheck disable=SC2086 # no verb is no argument
+    help=$("$build/bin/hocket" $verb --help)
+    printf '%s\n```\n' "$help" | sed -e 's/[[:space:]]*$//'
+  done
+} >"$fresh/cli.md"
+{
+  printf '# Reference\n\nGenerated from the TableGen files and `--help` by `tools/docs.sh`; do not edit.\n\n- [options](cli.md)\n'
   for folder in dialects passes; do
     printf '\n## %s\n\n' "${folder^}"
     for page in "$fresh/$folder"/*.md; do

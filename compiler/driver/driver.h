@@ -58,10 +58,10 @@ struct PlanInputs {
   Job job;
   ModelConfig model;
   std::optional<ModelConfig> recorded; ///< of the module to resume from, where no --model was given
-  std::optional<Strategy> strategy;  ///< resolved; nothing: to be chosen by the search
-  std::optional<int64_t> microBatch; ///< pinned by --micro-batch when there is no strategy
-  int64_t choices = 0;               ///< legal strategies compared; 0: the strategy was given whole
-  bool meshGiven = false;            ///< only the micro-batch was chosen
+  std::optional<Strategy> strategy;    ///< resolved; nothing: to be chosen by the search
+  std::optional<int64_t> microBatch;   ///< pinned by --micro-batch when there is no strategy
+  int64_t choices = 0;                 ///< legal strategies compared; 0: the strategy was given whole
+  bool meshGiven = false;              ///< only the micro-batch was chosen
 };
 
 /// Reads and checks all inputs; false with errors in `diags`. A strategy that `inputs` holds

@@ -102,7 +102,7 @@ void definePlan(CLI::App &plan, PlanOptions &o) {
   plan.add_option("--start-from", o.startFrom,
                   "Resume before this phase from the MLIR text JOB, which names model, job and, behind "
                   "search, strategy; needs --cluster");
-  plan.add_option("-o,--output", r.output, "FILE.hkt, DIR/ (DIR/plan.hkt) or '-'");
+  plan.add_option("-o,--output", r.output, "FILE.hkt, DIR/ (gets plan.hkt and strategy.toml) or '-'");
   plan.add_flag("--json", r.json,
                 "One JSON document on standard output (standard error with -o -), of errors too");
   plan.add_flag("-q,--quiet", r.quiet, "No progress");
