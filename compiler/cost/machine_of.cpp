@@ -1,5 +1,7 @@
 #include "compiler/cost/machine_of.h"
 
+#include "compiler/input/legal.h"
+
 using namespace llvm;
 
 namespace hocket {
@@ -33,15 +35,10 @@ cost::Machine machineOf(const Cluster &cluster, size_t index) {
   cost::Machine m;
   m.device.name = d.name;
   m.device.memory = static_cast<double>(d.memory);
-  auto peak = [&](cost::Precision p) -> double & { return m.device.peak[static_cast<size_t>(p)]; };
-  peak(cost::Precision::F64) = d.rateF64;
-  peak(cost::Precision::F32) = d.rateF32;
-  peak(cost::Precision::F16) = d.rateBf16 > 0 ? d.rateBf16 : d.rateF16;
-  peak(cost::Precision::Fp8) = d.rateFp8;
-  // Block scales are applied by the units that compute in fp4 too; older ones have neither.
-  peak(cost::Precision::MxFp8) = d.rateFp4 > 0 ? d.rateFp8 : 0;
-  peak(cost::Precision::NvFp4) = d.rateFp4;
+  for (size_t i = 0; i < cost::kPrecisions; ++i)
+    m.device.peak[i] = rateOf(d, ComputeType(i));
   m.device.memoryRate = d.memoryRate;
+  m.device.units = d.units;
   m.device.hostRate = d.gpu ? d.hostRate : d.memoryRate;
   m.device.cpu = !d.gpu;
   for (const IslandLevel &level : pool.levels) {

@@ -45,12 +45,12 @@ bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const PlanInputs 
   return true;
 }
 
-std::optional<format::Plan> compileModule(mlir::ModuleOp module, const PlanInputs &inputs, const Cost &cost,
+std::optional<format::Plan> compileModule(mlir::ModuleOp module, const PlanInputs &inputs, double seconds,
                                           Diagnostics &diags) {
   if (!runPhases(module, Phase::Differentiate, Phase::Allocate, inputs, diags, kExitInternal))
     return std::nullopt;
   MlirDiagnosticBridge bridge(module.getContext(), diags, kExitInternal);
-  return emitPlan(module, inputs, cost, diags);
+  return emitPlan(module, inputs, seconds, diags);
 }
 
 } // namespace hocket

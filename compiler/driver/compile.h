@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/cost/cost.h"
 #include "compiler/driver/driver.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -20,7 +19,7 @@ bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const PlanInputs 
 
 /// The plan of a module as import leaves it. The strategy is complete and its numbers are legal;
 /// `inputs.model` is only what the plan says of the model. Does not check that arenas fit.
-std::optional<format::Plan> compileModule(mlir::ModuleOp module, const PlanInputs &inputs, const Cost &cost,
+std::optional<format::Plan> compileModule(mlir::ModuleOp module, const PlanInputs &inputs, double seconds,
                                           Diagnostics &diags);
 
 } // namespace hocket

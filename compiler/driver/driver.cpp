@@ -1,6 +1,5 @@
 #include "compiler/driver/driver.h"
 
-#include "compiler/cost/facts.h"
 #include "compiler/driver/Register.h"
 #include "compiler/driver/compile.h"
 #include "compiler/driver/emit_plan.h"
@@ -8,9 +7,11 @@
 #include "compiler/driver/record.h"
 #include "compiler/driver/report.h"
 #include "compiler/import/import.h"
+#include "compiler/input/library.h"
 #include "compiler/input/mlir_bridge.h"
 #include "compiler/input/output_file.h"
 #include "compiler/search/choose.h"
+#include "compiler/search/tactics_of.h"
 #include "dialects/model/Order.h"
 #include "runtime/format/write.h"
 
@@ -41,7 +42,9 @@ public:
   std::optional<format::Plan> plan();
 
 private:
-  bool chooseMissing();
+  bool decide(bool compile);
+  bool executable() { return checkExecutable(inputs.cluster, diags) && checkExecutable(inputs.job, diags); }
+  int answerOnly();
   bool parseText();
   bool import();
   bool verifyPhase(Phase phase);
@@ -57,7 +60,7 @@ private:
   const PlanRequest &request;
   Diagnostics &diags;
   PlanInputs inputs;
-  Cost cost;
+  std::optional<Choice> choice;
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
@@ -72,33 +75,45 @@ int Compilation::answer() {
   return diags.exitCode();
 }
 
-/// The strategy, or its micro-batch, where the user left them open.
-bool Compilation::chooseMissing() {
-  if (!inputs.strategy || inputs.strategy->microBatch == 0) {
-    Choice choice =
-        inputs.strategy
-            ? chooseMicroBatch(inputs.model, inputs.cluster, inputs.job, *inputs.strategy)
-            : chooseStrategy(inputs.model, inputs.cluster, inputs.job, inputs.microBatch.value_or(0));
-    inputs.meshGiven = inputs.strategy.has_value();
-    if (choice.best) {
-      inputs.strategy = choice.best;
-      inputs.choices = choice.legal;
-    } else if (choice.closest) {
-      // Nothing fits by the closed form; the allocator says by how much.
-      inputs.strategy = choice.closest;
-    } else {
-      diags.error("no legal strategy for " + inputs.model.name + " on " + Twine(inputs.cluster.ranks()) +
-                  " devices with batch " + Twine(inputs.job.globalBatch) + ": tensor divides the " +
-                  Twine(inputs.model.kvHeads) + " key/value heads, pipeline is at most the " +
-                  Twine(inputs.model.layers) + " layers, data divides the batch" +
-                  (inputs.microBatch ? ", --micro-batch=" + std::to_string(*inputs.microBatch) +
-                                           " divides what a replica gets"
-                                     : std::string()));
+/// Judges the user's strategy, or finds one; what the user left open of it.
+bool Compilation::decide(bool compile) {
+  choice = judge(inputs.model, inputs.cluster, inputs.job, libraryBeside(request.shippedClusters), diags);
+  if (!choice)
+    return false;
+  SearchRequest search;
+  if (inputs.strategy) {
+    judgeStrategy(*choice, inputs.model, inputs.cluster, inputs.job, *inputs.strategy);
+  } else {
+    for (const Job::Demand &demand : inputs.job.require)
+      if (auto requirement = planner::parseRequirement(demand.text, demand.loc, diags))
+        search.requirements.push_back(*requirement);
+    if (diags.failed())
       return false;
-    }
+    Diagnostics quiet;
+    search.microBatch = inputs.microBatch.value_or(0);
+    search.execute =
+        !request.whatIf && checkExecutable(inputs.cluster, quiet) && checkExecutable(inputs.job, quiet);
+    chooseStrategy(*choice, inputs.model, inputs.cluster, inputs.job, search);
   }
-  cost = predictStep(inputs.model, inputs.cluster, inputs.job, *inputs.strategy);
-  return true;
+  if (!choice->best && compile && choice->nearest && choice->conflict.empty())
+    // Nothing fits by the closed form; the allocator says by how much.
+    choice->best = choice->nearest->priced;
+  if (!choice->best && !choice->nearest && choice->conflict.empty()) {
+    diags.error("no legal strategy for " + inputs.model.name + " on " + Twine(inputs.cluster.ranks()) +
+                " devices with batch " + Twine(inputs.job.globalBatch) + ": tensor divides the " +
+                Twine(inputs.model.kvHeads) + " key/value heads, pipeline is at most the " +
+                Twine(inputs.model.layers) + " layers, data divides the batch" +
+                (inputs.microBatch ? ", --micro-batch=" + std::to_string(*inputs.microBatch) +
+                                         " divides what a replica gets"
+                                   : std::string()));
+  } else if (!choice->best) {
+    explainInfeasible(diags, *choice, inputs, search.requirements);
+  } else if (inputs.strategy) {
+    inputs.strategy->microBatch = choice->best->tactics.microBatch;
+  } else if (planner::notExecuted(choice->best->tactics).empty()) {
+    inputs.strategy = strategyOf(choice->best->tactics);
+  }
+  return !diags.failed();
 }
 
 /// The module to resume from; what the inputs lack comes from its record.
@@ -114,7 +129,7 @@ bool Compilation::import() {
   ImportOptions options;
   options.batch = inputs.job.globalBatch;
   options.sequence = inputs.job.sequence;
-  options.f64 = inputs.job.dtype == format::DType::F64;
+  options.f64 = inputs.job.dtype() == format::DType::F64;
   module = importModel(&context, inputs.model, options);
   if (!module && !diags.failed())
     diags.error("importing " + inputs.model.name + " failed", kExitInternal);
@@ -187,10 +202,10 @@ bool Compilation::printModule() {
 }
 
 bool Compilation::emit() {
-  uint64_t usable = uint64_t(usableBytes(inputs.cluster, inputs.job));
+  uint64_t usable = uint64_t(choice->facts.capacity());
   int code = request.startFrom != Phase::None ? kExitBadInput : kExitInternal;
   MlirDiagnosticBridge bridge(&context, diags, code);
-  std::optional<format::Plan> plan = emitPlan(*module, inputs, cost, diags);
+  std::optional<format::Plan> plan = emitPlan(*module, inputs, choice->best->time.total, diags);
   if (!plan || !provePlan(*plan, diags, code))
     return false;
   for (size_t c = 0; c < plan->classes.size(); ++c)
@@ -216,14 +231,25 @@ bool Compilation::emit() {
     return false;
   }
   if (!request.quiet || request.json)
-    printPlan(report(), *plan, inputs, cost, usable, bytes.size(), path, request.json);
+    printPlan(report(), *plan, inputs, *choice, usable, bytes.size(), path, request.json);
   return true;
 }
 
+/// What is best and why; nothing is compiled.
+int Compilation::answerOnly() {
+  if (decide(false)) {
+    if (request.json)
+      printAnswerJson(report(), *choice, inputs);
+    else
+      printAnswer(report(), *choice, inputs);
+  }
+  return answer();
+}
+
 std::optional<format::Plan> Compilation::plan() {
-  if (!readInputs(request, diags, inputs) || !chooseMissing() || !import())
+  if (!readInputs(request, diags, inputs) || !executable() || !decide(true) || !import())
     return std::nullopt;
-  std::optional<format::Plan> plan = compileModule(*module, inputs, cost, diags);
+  std::optional<format::Plan> plan = compileModule(*module, inputs, choice->best->time.total, diags);
   if (plan && !provePlan(*plan, diags, kExitInternal))
     return std::nullopt;
   return plan;
@@ -236,6 +262,9 @@ int Compilation::run() {
     return answer();
   if (!readInputs(reading, diags, inputs))
     return answer();
+  bool compile = !request.output.empty() || request.stopAfter != Phase::None || resumed;
+  if (compile && !executable())
+    return answer();
   if (request.stopAfter == Phase::Topo) {
     MlirDiagnosticBridge bridge(&context, diags, kExitInternal);
     module = buildTopo(inputs.cluster, diags, &context);
@@ -246,7 +275,9 @@ int Compilation::run() {
   bool stop = request.stopAfter != Phase::None && request.stopAfter != Phase::Emit;
   if (resumed && !resumeInputs(*module, request.startFrom, inputs, diags))
     return answer();
-  if (chooseMissing() && (resumed ? resumeStrategy(*module, request.startFrom, inputs, diags) : import())) {
+  if (!compile)
+    return answerOnly();
+  if (decide(true) && (resumed ? resumeStrategy(*module, request.startFrom, inputs, diags) : import())) {
     bool ok = request.stopAfter == Phase::Import ? verifyPhase(Phase::Import) : phases();
     if (ok)
       stop ? printModule() : emit();

@@ -40,10 +40,13 @@ struct PlanRequest {
   std::string strategy; ///< --strategy FILE.toml or mesh string; "": chosen
   std::optional<int64_t> sequence, globalBatch, microBatch; ///< flags override files
   std::string dtype;                                        ///< "": the job's
+  std::vector<std::string> require;                         ///< beside the job's
+  bool whatIf = false; ///< everything that is priced, executed or not; nothing is compiled
   bool dropoutZero = false, allowIdle = false;
   Phase stopAfter = Phase::None;
   Phase startFrom = Phase::None; ///< the module in `job` is what comes before this phase
-  std::string output; ///< FILE.hkt, DIR/ or "-"; "": none (legal with stopAfter, which then prints on stdout)
+  std::string
+      output; ///< FILE.hkt, DIR/ or "-"; "": none: nothing is compiled, unless stopAfter prints it on stdout
   bool json = false, quiet = false;
   ColorMode color = ColorMode::Auto;
   MessageFormat messageFormat = MessageFormat::Human;
@@ -60,8 +63,6 @@ struct PlanInputs {
   std::optional<ModelConfig> recorded; ///< of the module to resume from, where no --model was given
   std::optional<Strategy> strategy;    ///< resolved; nothing: to be chosen by the search
   std::optional<int64_t> microBatch;   ///< pinned by --micro-batch when there is no strategy
-  int64_t choices = 0;                 ///< legal strategies compared; 0: the strategy was given whole
-  bool meshGiven = false;              ///< only the micro-batch was chosen
 };
 
 /// Reads and checks all inputs; false with errors in `diags`. A strategy that `inputs` holds

@@ -1,7 +1,8 @@
 #include "compiler/driver/emit_plan.h"
 #include "runtime/verify/verify.h"
 
-#include "compiler/cost/facts.h"
+#include "compiler/cost/shape_of.h"
+#include "compiler/cost/step_time.h"
 #include "compiler/emit/plan_from_ir.h"
 #include "compiler/input/mlir_bridge.h"
 #include "llvm/Support/BLAKE3.h"
@@ -27,7 +28,7 @@ std::string jobText(const PlanInputs &in) {
   std::string text;
   raw_string_ostream os(text);
   const format::Optimizer &o = in.job.optimizer;
-  os << in.job.sequence << ' ' << in.job.globalBatch << ' ' << int(in.job.dtype) << ' ';
+  os << in.job.sequence << ' ' << in.job.globalBatch << ' ' << int(in.job.dtype()) << ' ';
   for (double v : {o.lr, o.beta1, o.beta2, o.eps, o.decay, o.clip, o.minLr})
     os << format_hex(bit_cast<uint64_t>(v), 18) << ' ';
   os << int(o.schedule) << ' ' << o.warmup << ' ' << o.steps;
@@ -93,7 +94,7 @@ bool provePlan(const format::Plan &plan, Diagnostics &diags, int exitCode) {
   return findings.empty();
 }
 
-std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &in, const Cost &cost,
+std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &in, double seconds,
                                      Diagnostics &diags) {
   mlir::FailureOr<format::Plan> read = emit::planFromIR(module);
   if (mlir::failed(read))
@@ -107,19 +108,19 @@ std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &in
   plan.modelHash = blake3(in.model.text);
   plan.clusterHash = blake3(clusterText(in.cluster, diags));
   plan.jobHash = blake3(jobText(in));
-  plan.parameters = in.model.parameters();
+  plan.parameters = parameterCount(in.model);
   plan.globalBatch = uint32_t(in.job.globalBatch);
   plan.sequence = uint32_t(in.job.sequence);
   plan.vocabulary = uint32_t(in.model.vocab);
-  plan.dtype = in.job.dtype;
+  plan.dtype = in.job.dtype();
   plan.optimizer = in.job.optimizer;
-  plan.predictedStepSeconds = cost.seconds;
-  CostInput facts = costInput(in.model, in.cluster, in.job, *in.strategy);
-  plan.flopsPerStep = 3 * facts.globalBatch * (double(facts.layers) * facts.layerFlops + facts.headFlops);
+  plan.predictedStepSeconds = seconds;
+  plan.flopsPerStep = cost::stepFlops(shapeOf(in.model), {in.job.sequence, in.job.globalBatch, true},
+                                      cost::Recompute::None, /*causalHalf=*/true);
   plan.isa = in.cluster.device.isa;
   plan.threadsPerRank = uint32_t(in.cluster.device.threads);
   for (const format::ClassProgram &program : plan.classes)
-    plan.summaries.push_back({memoryTerms(program), cost.seconds});
+    plan.summaries.push_back({memoryTerms(program), seconds});
 
   std::string outside;
   mlir::FailureOr<std::vector<uint8_t>> code = emit::compileKernels(module, plan, plan.isa, outside);

@@ -1,14 +1,14 @@
 //===- emit_plan.h - Phase emit: a module in plan becomes a plan file -------===//
 #pragma once
 
-#include "compiler/cost/cost.h"
 #include "compiler/driver/driver.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace hocket {
 
-/// Program, code, identity and summary as one plan, of a module that hocket-verify-allocate passed.
-std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &inputs, const Cost &cost,
+/// Program, code, identity and summary as one plan, of a module that hocket-verify-allocate passed;
+/// `seconds` is the step's prediction.
+std::optional<format::Plan> emitPlan(mlir::ModuleOp module, const PlanInputs &inputs, double seconds,
                                      Diagnostics &diags);
 
 /// The runtime's proof of a plan as it will be written, with the job's own numbers in its header; a

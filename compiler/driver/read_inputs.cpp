@@ -1,5 +1,8 @@
 #include "compiler/driver/driver.h"
 
+#include "compiler/cost/shape_of.h"
+#include "compiler/input/units.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -48,6 +51,10 @@ std::string strategyPath(const PlanRequest &request) {
 
 namespace {
 
+/// Value, gradient and moments on one rank stay below 2^62 bytes (kMaxArenaBytes in runtime/verify), and a
+/// count is exact as a double.
+constexpr uint64_t kMaxParameters = uint64_t(1) << 53;
+
 /// A flag's value as a source, so that messages can point into it.
 Loc flagLoc(StringRef flag, const std::string &value, Diagnostics &diags) {
   int32_t source = diags.addSource(flag.str(), value);
@@ -86,8 +93,8 @@ void readJobAndFlags(const PlanRequest &request, bool haveModel, Diagnostics &di
   overrideInt("--global-batch", request.globalBatch, kMaxBatch, job.globalBatch, job.globalBatchLoc, diags);
   if (!request.dtype.empty()) {
     job.dtypeLoc = flagLoc("--dtype", request.dtype, diags);
-    if (auto dtype = parseDType(request.dtype, job.dtypeLoc, diags))
-      job.dtype = *dtype;
+    if (auto compute = parseCompute(request.dtype, job.dtypeLoc, diags))
+      job.compute = *compute, job.computeGiven = true;
   }
   if (job.model.empty() && !haveModel)
     diags.error("no model: give --model DIR, or 'model' in the job file");
@@ -116,8 +123,11 @@ bool readInputs(const PlanRequest &request, Diagnostics &diags, PlanInputs &inpu
     diags.error("no cluster: give --cluster FILE or NAME[:HOSTS]");
   else
     cluster = openCluster(request.cluster, request.shippedClusters, diags);
-  if (cluster)
+  // Several kinds of device are neither compiled for nor searched.
+  if (cluster && cluster->pools() > 1)
     (void)checkExecutable(*cluster, diags);
+  for (const std::string &text : request.require)
+    inputs.job.require.push_back({text, flagLoc("--require", text, diags)});
   std::optional<ModelConfig> model = std::move(inputs.recorded);
   if (!inputs.job.model.empty())
     model = openConfig(inputs.job.model, request.dropoutZero, diags, inputs.job.modelLoc);
@@ -131,6 +141,16 @@ bool readInputs(const PlanRequest &request, Diagnostics &diags, PlanInputs &inpu
 
   inputs.cluster = std::move(*cluster);
   inputs.model = std::move(*model);
+  if (uint64_t n = parameterCount(inputs.model); n > kMaxParameters) {
+    diags.error(inputs.model.loc, "the model has " + withCommas(n) + " parameters; at most " +
+                                      withCommas(kMaxParameters) + " can be planned");
+    return false;
+  }
+  if (!inputs.job.computeGiven && inputs.cluster.device.gpu &&
+      rateOf(inputs.cluster.device, ComputeType::Bf16) > 0) {
+    inputs.job.compute = ComputeType::Bf16;
+    inputs.cluster.assumed.push_back({"dtype", "bf16", "the default on GPUs"});
+  }
   inputs.microBatch = request.microBatch;
   if (!inputs.strategy)
     return checkJob(inputs.model, inputs.cluster, inputs.job, diags);

@@ -116,7 +116,7 @@ void recordJob(ModuleOp module, const PlanInputs &inputs) {
   list.set("config", b.getStringAttr(inputs.model.text));
   list.set("sequence", b.getI64IntegerAttr(job.sequence));
   list.set("global_batch", b.getI64IntegerAttr(job.globalBatch));
-  list.set("dtype", b.getStringAttr(dtypeName(job.dtype)));
+  list.set("dtype", b.getStringAttr(dtypeName(job.dtype())));
   for (Number n : numbers(job))
     list.set(n.name, b.getF64FloatAttr(*n.value));
   list.set("schedule", b.getStringAttr(o.schedule == format::ScheduleKind::Cosine ? "cosine" : "constant"));

@@ -8,19 +8,6 @@ using namespace llvm;
 
 namespace hocket {
 
-std::string bytesText(double bytes) {
-  static const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  size_t unit = 0;
-  while (bytes >= 1000 && unit + 1 < std::size(units)) {
-    bytes /= 1024;
-    ++unit;
-  }
-  std::string text;
-  raw_string_ostream os(text);
-  os << llvm::format(unit == 0 ? "%.0f " : "%.1f ", bytes) << units[unit];
-  return text;
-}
-
 namespace {
 
 const format::ClassProgram &fullest(const format::Plan &plan, size_t &index) {
@@ -31,25 +18,7 @@ const format::ClassProgram &fullest(const format::Plan &plan, size_t &index) {
   return plan.classes[index];
 }
 
-std::string secondsText(double s) {
-  std::string text;
-  raw_string_ostream os(text);
-  if (s < 1)
-    os << llvm::format("%.1f ms", s * 1e3);
-  else
-    os << llvm::format("%.2f s", s);
-  return text;
-}
-
-std::string meshLine(const Strategy &s) {
-  std::string text;
-  for (StringRef axis : s.order)
-    if (s.size(axis) > 1)
-      text += (text.empty() ? "" : " x ") + axis.str() + " " + std::to_string(s.size(axis));
-  return text.empty() ? "one device" : text;
-}
-
-void printJson(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, const Cost &cost,
+void printJson(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, const Choice &choice,
                uint64_t usable, uint64_t fileBytes, StringRef path) {
   json::OStream j(os, 2);
   j.object([&] {
@@ -65,14 +34,7 @@ void printJson(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, 
     j.attribute("micro_batches", int64_t(plan.microBatches));
     j.attribute("strategy", plan.strategy);
     j.attribute("mesh", meshText(*in.strategy));
-    j.attributeObject("step", [&] {
-      j.attribute("seconds", cost.seconds);
-      j.attribute("calibrated", false);
-      j.attributeObject("terms", [&] {
-        for (const CostTerm &t : cost.time)
-          j.attribute(t.first, t.second);
-      });
-    });
+    answerJson(j, choice);
     j.attribute("usable_bytes", int64_t(usable));
     j.attributeArray("classes", [&] {
       for (size_t c = 0; c < plan.classes.size(); ++c)
@@ -95,25 +57,16 @@ void printJson(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, 
 
 } // namespace
 
-void printPlan(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, const Cost &cost,
+void printPlan(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, const Choice &choice,
                uint64_t usable, uint64_t fileBytes, StringRef path, bool json) {
   if (json)
-    return printJson(os, plan, in, cost, usable, fileBytes, path);
-  const Strategy &s = *in.strategy;
+    return printJson(os, plan, in, choice, usable, fileBytes, path);
   os << plan.modelName << "  " << withCommas(plan.parameters) << " parameters · " << withCommas(plan.ranks())
      << " " << in.cluster.device.name << " · sequence " << withCommas(plan.sequence) << " · batch "
      << withCommas(plan.globalBatch) << " (" << withCommas(uint64_t(plan.globalBatch) * plan.sequence)
      << " tokens) · " << (plan.dtype == format::DType::F64 ? "f64" : "f32") << "\n";
-  os << "strategy  " << meshLine(s);
-  if (s.pipeline > 1)
-    os << " · " << name(s.schedule);
-  os << " · " << withCommas(plan.microBatches) << " micro-batch" << (plan.microBatches == 1 ? "" : "es")
-     << " of " << s.microBatch;
-  if (in.choices > 0)
-    os << (in.meshGiven ? " · micro-batch chosen from " : " · chosen from ") << withCommas(in.choices);
-  os << "\n";
-  os << "step      " << secondsText(cost.seconds)
-     << " predicted (closed form, uncalibrated: no measurement of this device)\n";
+  os << "strategy  " << strategyText(choice.best->tactics, choice.facts.problem.work) << "\n";
+  printStep(os, choice, *choice.best);
   size_t index;
   const format::ClassProgram &worst = fullest(plan, index);
   os << "memory    " << bytesText(double(worst.arenaBytes)) << " of " << bytesText(double(usable))
@@ -124,6 +77,7 @@ void printPlan(raw_ostream &os, const format::Plan &plan, const PlanInputs &in, 
   for (const format::MemoryTerm &t : plan.summaries[index].memory)
     os << separator << t.name << " " << bytesText(double(t.bytes));
   os << "\n";
+  printComparison(os, choice, in);
   if (!path.empty())
     os << "wrote     " << path << " (" << withCommas(fileBytes) << " bytes)\n";
 }

@@ -1,17 +1,13 @@
 //===- report.h - What `hocket plan` prints ---------------------------------===//
 #pragma once
 
-#include "compiler/cost/cost.h"
-#include "compiler/driver/driver.h"
+#include "compiler/driver/answer.h"
 
 namespace hocket {
 
-/// Bytes in the unit that leaves three digits or fewer before the point: "12.3 MiB".
-std::string bytesText(double bytes);
-
 /// `usable`: bytes a device may use. `fileBytes` of the plan at `path` ("" when none was written).
-void printPlan(llvm::raw_ostream &os, const format::Plan &plan, const PlanInputs &inputs, const Cost &cost,
-               uint64_t usable, uint64_t fileBytes, llvm::StringRef path, bool json);
+void printPlan(llvm::raw_ostream &os, const format::Plan &plan, const PlanInputs &inputs,
+               const Choice &choice, uint64_t usable, uint64_t fileBytes, llvm::StringRef path, bool json);
 
 /// Why no plan was made: by how many bytes the fullest class misses, and what would help.
 void explainDeficit(Diagnostics &diags, const PlanInputs &inputs, llvm::ArrayRef<format::MemoryTerm> terms,

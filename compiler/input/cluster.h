@@ -32,6 +32,7 @@ struct DeviceKind {
   double rateFp8 = 0;    ///< FLOP/s
   double rateFp4 = 0;    ///< FLOP/s
   double memoryRate = 0; ///< bytes/s
+  int64_t units = 0;     ///< GPU: multiprocessors; 0: not given
   std::string linkKind;  ///< "nvlink4", "xgmi"; empty: devices meet through the host
   double linkRate = 0;   ///< bytes/s, all links of the device together
   int64_t linkCount = 0;

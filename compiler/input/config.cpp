@@ -14,18 +14,6 @@ namespace hocket {
 
 StringRef name(Family family) { return family == Family::Gpt2 ? "gpt2" : "llama"; }
 
-uint64_t ModelConfig::parameters() const {
-  // The limits in ConfigReader keep every product below 2^62.
-  auto u = [](int64_t i) { return static_cast<uint64_t>(i); };
-  uint64_t H = u(hidden), L = u(layers), F = u(ffn), V = u(vocab), q = u(heads * headDim),
-           kv = u(kvHeads * headDim);
-  uint64_t head = tied ? 0 : V * H;
-  if (family == Family::Llama)
-    return V * H + L * (H * q + 2 * H * kv + q * H + 3 * H * F + 2 * H) + H + head;
-  return V * H + u(maxPositions) * H +
-         L * (2 * H + 3 * H * H + 3 * H + H * H + H + 2 * H + H * F + F + F * H + H) + 2 * H + head;
-}
-
 namespace {
 
 /// Keys of every config.json that say nothing about the training step: names
@@ -138,9 +126,6 @@ public:
       return std::nullopt;
     }
     readCommon();
-    if (diags.errors() == before && c.parameters() > kMaxParameters)
-      diags.error(c.loc, "the model has " + withCommas(c.parameters()) + " parameters; at most " +
-                             withCommas(kMaxParameters) + " can be planned");
     return diags.errors() == before ? std::optional(c) : std::nullopt;
   }
 
@@ -371,11 +356,9 @@ private:
     }
   }
 
-  /// Sizes whose products stay below 2^62 in ModelConfig::parameters.
+  /// Sizes whose products stay below 2^62.
   static constexpr int64_t kMaxLayers = 1 << 14, kMaxWidth = 1 << 22, kMaxHeads = 1 << 10,
                            kMaxVocab = 1 << 24, kMaxPositions = 1 << 24;
-  /// Value, gradient and moments on one rank stay below 2^62 bytes (kMaxArenaBytes in runtime/verify).
-  static constexpr uint64_t kMaxParameters = uint64_t(1) << 54;
   /// A tile of attention holds rows of this many elements (compiler/kernels/attention.cpp).
   static constexpr int64_t kMaxHeadDim = 512;
 

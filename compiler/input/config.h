@@ -34,9 +34,6 @@ struct ModelConfig {
   double ropeTheta = 0; ///< llama
   std::optional<RopeScaling> ropeScaling;
   std::string text; ///< config.json as read
-
-  /// Exact number of trainable parameters; tied weights count once.
-  uint64_t parameters() const;
 };
 
 /// `dropoutZero`: the user said --dropout=0, so that the file's rates are overridden.

@@ -114,6 +114,8 @@ void readDeviceTable(TableReader &r, DeviceKind &d, Diagnostics &diags, bool inL
   d.memoryRate = r.quantity("memory_rate", Unit::ByteRate).value_or(0);
   if (!r.find("memory_rate"))
     r.missing("memory_rate");
+  if (d.gpu)
+    d.units = r.integer("units", 1, 1 << 16).value_or(0);
   if (const Value *link = r.subtable("link")) {
     TableReader l(*link, "'link'", diags);
     d.linkKind = l.string("kind").value_or("link");

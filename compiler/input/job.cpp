@@ -24,18 +24,27 @@ format::Optimizer Job::adamw() {
   return o;
 }
 
-std::optional<format::DType> parseDType(StringRef name, Loc loc, Diagnostics &diags) {
-  if (name == "f32")
-    return format::DType::F32;
-  if (name == "f64")
-    return format::DType::F64;
-  StringRef later[] = {"bf16", "fp8-tensorwise", "mxfp8", "nvfp4", "f16"};
-  StringRef words[] = {"f32", "f64"};
-  if (llvm::is_contained(later, name))
-    diags.error(loc, "dtype '" + name + "' is not executable in this version: write 'f32' or 'f64'");
-  else
-    diags.error(loc, "dtype '" + name + "' is unknown: write 'f32' or 'f64'" + didYouMean(name, words));
+/// In the order of ComputeType.
+static constexpr StringRef kComputeTypes[] = {"f64", "f32", "bf16", "fp8-tensorwise", "mxfp8", "nvfp4"};
+
+StringRef name(ComputeType type) { return kComputeTypes[size_t(type)]; }
+
+std::optional<ComputeType> parseCompute(StringRef name, Loc loc, Diagnostics &diags) {
+  for (auto [i, word] : enumerate(kComputeTypes))
+    if (word == name)
+      return ComputeType(i);
+  diags.error(loc, "dtype '" + name + "' is unknown: write " + alternatives(kComputeTypes) +
+                       didYouMean(name, kComputeTypes));
   return std::nullopt;
+}
+
+bool checkExecutable(const Job &job, Diagnostics &diags) {
+  if (job.compute == ComputeType::F32 || job.compute == ComputeType::F64)
+    return true;
+  diags.error(job.dtypeLoc,
+              "dtype '" + name(job.compute) + "' is not executable in this version: write 'f32' or 'f64'",
+              kExitIncompatible);
+  return false;
 }
 
 namespace {
@@ -46,8 +55,8 @@ void readDType(TableReader &top, Job &job, Diagnostics &diags) {
     return;
   job.dtypeLoc = v->loc;
   if (v->kind == Value::Kind::String) {
-    if (auto d = parseDType(v->string, v->loc, diags))
-      job.dtype = *d;
+    if (auto d = parseCompute(v->string, v->loc, diags))
+      job.compute = *d, job.computeGiven = true;
     return;
   }
   if (v->kind != Value::Kind::Table) {
@@ -55,19 +64,25 @@ void readDType(TableReader &top, Job &job, Diagnostics &diags) {
     return;
   }
   TableReader r(*v, "'dtype'", diags);
-  std::optional<format::DType> compute, gradients;
+  std::optional<ComputeType> compute, gradients;
   if (auto s = r.string("compute"))
-    compute = parseDType(*s, r.find("compute")->loc, diags);
+    compute = parseCompute(*s, r.find("compute")->loc, diags);
   else if (!r.find("compute"))
     r.missing("compute");
   if (auto s = r.string("gradients"))
-    gradients = parseDType(*s, r.find("gradients")->loc, diags);
+    gradients = parseCompute(*s, r.find("gradients")->loc, diags);
   r.finish();
   if (compute)
-    job.dtype = *compute;
-  if (compute && gradients && *compute != *gradients)
+    job.compute = *compute, job.computeGiven = true;
+  if (!compute || !gradients)
+    return;
+  // Beside narrow products: 16 bits or f32; beside wide ones their own.
+  bool narrow = *compute > ComputeType::F32;
+  job.gradientsF32 = *gradients == ComputeType::F32;
+  if (narrow ? *gradients != ComputeType::F32 && *gradients != ComputeType::Bf16 : *gradients != *compute)
     diags.error(r.find("gradients")->loc,
-                "gradients of another dtype than 'compute' are not executable in this version");
+                "gradients beside compute = '" + name(*compute) + "' are " +
+                    (narrow ? "'f32' or 'bf16'" : "'" + name(*compute).str() + "'"));
 }
 
 void readOptimizer(TableReader &top, Job &job, Diagnostics &diags) {
@@ -152,7 +167,7 @@ std::optional<Job> readJob(int32_t source, Diagnostics &diags) {
       job.sequenceLoc = s->loc;
     if (const Value *s = r.find("global_batch"))
       job.globalBatchLoc = s->loc;
-    r.unsupported("tokens", "days and cost are not predicted yet");
+    job.tokens = r.number("tokens", 1, 1e18).value_or(0);
     r.finish();
   }
   top.unsupported("serve", "only training is");
@@ -163,7 +178,8 @@ std::optional<Job> readJob(int32_t source, Diagnostics &diags) {
     if (auto runtime = r.string("runtime"); runtime && *runtime != "hocket")
       diags.error(r.find("runtime")->loc,
                   "target runtime '" + *runtime + "' does not exist in this version: write 'hocket'");
-    job.headroom = r.quantity("headroom", Unit::Fraction).value_or(0);
+    if (auto share = r.quantity("headroom", Unit::Fraction))
+      job.headroom = *share, job.headroomGiven = true;
     r.finish();
   }
   if (const Value *v = top.subtable("goal")) {
@@ -171,8 +187,13 @@ std::optional<Job> readJob(int32_t source, Diagnostics &diags) {
     if (auto goal = r.string("minimize"); goal && *goal != "step_time")
       diags.error(r.find("minimize")->loc,
                   "goal '" + *goal + "' does not exist in this version: write 'step_time'");
-    if (const Value *require = r.array("require"); require && !require->items.empty())
-      diags.error(require->loc, "'require' is not executable in this version: pin choices with a strategy");
+    if (const Value *require = r.array("require"))
+      for (const Value &v : require->items) {
+        if (v.kind == Value::Kind::String)
+          job.require.push_back({v.string, v.loc});
+        else
+          diags.error(v.loc, "a requirement must be a string, not " + kindName(v.kind));
+      }
     r.finish();
   }
   top.finish();

@@ -34,6 +34,25 @@ std::string nearestDivisors(int64_t n, int64_t k) {
   return above ? out + " or " + std::to_string(above) : out;
 }
 
+double rateOf(const DeviceKind &d, ComputeType type) {
+  switch (type) {
+  case ComputeType::F64:
+    return d.rateF64;
+  case ComputeType::F32:
+    return d.rateF32;
+  case ComputeType::Bf16:
+    return d.rateBf16 > 0 ? d.rateBf16 : d.rateF16;
+  case ComputeType::Fp8Tensorwise:
+    return d.rateFp8;
+  case ComputeType::MxFp8:
+    // Block scales are applied by the units that compute in fp4 too; older ones have neither.
+    return d.rateFp4 > 0 ? d.rateFp8 : 0;
+  case ComputeType::NvFp4:
+    return d.rateFp4;
+  }
+  return 0;
+}
+
 bool checkJob(const ModelConfig &model, const Cluster &cluster, const Job &job, Diagnostics &diags) {
   size_t before = diags.errors();
   if (job.sequence > model.maxPositions)
@@ -53,12 +72,9 @@ bool checkJob(const ModelConfig &model, const Cluster &cluster, const Job &job, 
                                        " values a token")
         .note(job.globalBatchLoc,
               "at most " + Twine(int64_t(0x1p54 / (elements / double(job.globalBatch)))) + " is legal");
-  double rate = job.dtype == format::DType::F64 ? cluster.device.rateF64 : cluster.device.rateF32;
-  if (rate == 0) {
-    StringRef dtype = job.dtype == format::DType::F64 ? "f64" : "f32";
-    diags.error(cluster.device.loc, "device '" + cluster.device.name + "' gives no rate for " + dtype +
-                                        ", which the job computes in");
-  }
+  if (rateOf(cluster.device, job.compute) == 0)
+    diags.error(cluster.device.loc, "device '" + cluster.device.name + "' gives no rate for " +
+                                        name(job.compute) + ", which the job computes in");
   return diags.errors() == before;
 }
 

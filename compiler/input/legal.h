@@ -7,6 +7,10 @@
 
 namespace hocket {
 
+/// Dense peak of a device in FLOP/s; 0: it has no such unit. The types are those of
+/// cost::Precision, in its order.
+double rateOf(const DeviceKind &device, ComputeType type);
+
 /// What is asked against what the model can do, before any strategy.
 bool checkJob(const ModelConfig &model, const Cluster &cluster, const Job &job, Diagnostics &diags);
 

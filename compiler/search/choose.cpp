@@ -1,85 +1,129 @@
 #include "compiler/search/choose.h"
 
-using namespace hocket;
+#include "compiler/cost/machine_of.h"
+#include "compiler/cost/shape_of.h"
+#include "compiler/search/tactics_of.h"
 
-double hocket::usableBytes(const Cluster &cluster, const Job &job) {
-  return static_cast<double>(cluster.device.memory) * (1 - job.headroom);
-}
+using namespace llvm;
+
+namespace hocket {
 
 namespace {
 
-class Chooser {
-public:
-  Chooser(const ModelConfig &model, const Cluster &cluster, const Job &job)
-      : model(model), cluster(cluster), job(job) {}
+cost::Precision precisionOf(const Job &job) { return cost::Precision(job.compute); }
 
-  /// All micro-batches of one mesh, largest first.
-  void consider(Strategy strategy) {
-    std::vector<int64_t> sizes = {strategy.microBatch};
-    if (strategy.microBatch == 0) {
-      if (strategy.data < 1 || job.globalBatch % strategy.data != 0)
-        return;
-      sizes = divisors(job.globalBatch / strategy.data);
-    }
-    for (auto it = sizes.rbegin(); it != sizes.rend(); ++it) {
-      strategy.microBatch = *it;
-      one(strategy);
-    }
-  }
-
-  Choice choice;
-
-private:
-  void one(const Strategy &strategy) {
-    Diagnostics quiet;
-    if (!checkLegal(model, cluster, job, strategy, quiet))
-      return;
-    ++choice.legal;
-    Cost cost = predictStep(model, cluster, job, strategy);
-    if (cost.bytes <= usableBytes(cluster, job)) {
-      if (!choice.best || cost.seconds < choice.cost.seconds) {
-        choice.best = strategy;
-        choice.cost = cost;
-      }
-    } else if (!choice.best && (!choice.closest || cost.bytes < choice.cost.bytes)) {
-      choice.closest = strategy;
-      choice.cost = cost;
-    }
-  }
-
-  const ModelConfig &model;
-  const Cluster &cluster;
-  const Job &job;
+/// Errors of a step's time where neither the user's cluster nor the source was measured: the P90 of rows
+/// whose source was left out whole (docs/cost-model.md), rounded up.
+struct Spread {
+  StringRef record;
+  double dense, experts;
 };
+constexpr Spread kSpreads[] = {{"a100", 0.35, 0.55}, {"h100", 0.16, 0.55}, {"blackwell", 0.24, 0.55}};
+constexpr double kUnmeasured = 0.5;
 
-Choice finish(Choice choice) {
-  if (choice.best)
-    choice.closest.reset();
-  return choice;
+/// Peaks reached, latencies as the cluster file says, nothing hidden behind anything: a device that nobody
+/// measured.
+ChosenConstants nominal(const cost::Machine &machine, cost::Precision precision) {
+  ChosenConstants out;
+  double inner = machine.levels.empty() ? 0 : machine.levels.front().latency,
+         outer = machine.levels.empty() ? 0 : machine.levels.back().latency;
+  out.constants.device = {1, 1, 1, 1, 1, 1, 0, 1, 0};
+  out.constants.attention = {1, 1, 1, 0};
+  out.constants.stack = {0, 1, 1, 1, 1, 1, 0, 0};
+  out.constants.cluster = {1, 1, inner, 1, outer, 1};
+  out.memory.logitBytes = 2 * cost::elementBytes(precision);
+  return out;
+}
+
+/// Whether the compiler takes a mesh with its micro-batch: its own limits beside those of the space.
+bool compiles(const ModelConfig &model, const Cluster &cluster, const Job &job, const cost::Tactics &mesh) {
+  Diagnostics quiet;
+  return checkLegal(model, cluster, job, strategyOf(mesh), quiet);
 }
 
 } // namespace
 
-Choice hocket::chooseStrategy(const ModelConfig &model, const Cluster &cluster, const Job &job,
-                              int64_t microBatch) {
-  Chooser chooser(model, cluster, job);
-  int64_t ranks = cluster.ranks();
-  for (int64_t tensor : divisors(ranks))
-    for (int64_t pipeline : divisors(ranks / tensor)) {
-      Strategy strategy;
-      strategy.tensor = tensor;
-      strategy.pipeline = pipeline;
-      strategy.data = ranks / tensor / pipeline;
-      strategy.dataGiven = true;
-      strategy.microBatch = microBatch;
-      chooser.consider(strategy);
-    }
-  return finish(chooser.choice);
+std::optional<Choice> judge(const ModelConfig &model, const Cluster &cluster, const Job &job,
+                            const std::string &libraryDir, Diagnostics &diags) {
+  Choice choice;
+  planner::Facts &facts = choice.facts;
+  facts.problem.model = shapeOf(model);
+  facts.machine = machineOf(cluster);
+  bool experts = facts.problem.model.experts.count > 0;
+  if (facts.machine.device.cpu) {
+    choice.constants = nominal(facts.machine, precisionOf(job));
+  } else {
+    std::optional<ConstantsLibrary> library = readConstants(libraryDir, diags);
+    std::optional<ChosenConstants> chosen;
+    if (library)
+      chosen = chooseConstants(*library, cluster.device, experts, "", "", {}, diags);
+    if (!chosen)
+      return std::nullopt;
+    choice.constants = *chosen;
+  }
+  choice.interval = kUnmeasured;
+  for (const Spread &s : kSpreads)
+    if (choice.constants.device == s.record)
+      choice.interval = experts ? s.experts : s.dense;
+  facts.constants = choice.constants.constants;
+  facts.memory = choice.constants.memory;
+  // The allocator's layout is exact; what is predicted for other stacks is not.
+  facts.headroom = job.headroomGiven || facts.machine.device.cpu ? job.headroom : kHeadroom;
+  facts.problem.work = {job.sequence, job.globalBatch, true};
+  facts.problem.devices = facts.machine.devices;
+  facts.problem.devicesPerHost = facts.machine.devicesPerHost;
+  return choice;
 }
 
-Choice hocket::chooseMicroBatch(const ModelConfig &model, const Cluster &cluster, const Job &job,
-                                const Strategy &mesh) {
-  Chooser chooser(model, cluster, job);
-  chooser.consider(mesh);
-  return finish(chooser.choice);
+void chooseStrategy(Choice &choice, const ModelConfig &model, const Cluster &cluster, const Job &job,
+                    const SearchRequest &request) {
+  planner::Question question;
+  question.facts = choice.facts;
+  question.space = planner::Space::whole(precisionOf(job));
+  question.space.gradientsF32 = job.gradientsF32;
+  question.requirements = request.requirements;
+  if (request.microBatch > 0)
+    question.space.microBatch = {request.microBatch};
+  planner::Plan any = planner::plan(question);
+  planner::Plan taken = any;
+  if (request.execute) {
+    question.space = planner::executed(question.space);
+    question.mesh = [&](const cost::Tactics &mesh) { return compiles(model, cluster, job, mesh); };
+    taken = planner::plan(question);
+    if (any.best && (!taken.best || any.best->time.total < taken.best->time.total))
+      choice.faster = any.best;
+  }
+  choice.best = taken.best;
+  choice.nearest = taken.nearest;
+  choice.others = taken.others;
+  choice.certificate = taken.certificate;
+  choice.conflict = taken.conflict;
 }
+
+void judgeStrategy(Choice &choice, const ModelConfig &model, const Cluster &cluster, const Job &job,
+                   const Strategy &strategy) {
+  choice.facts.problem.devices = strategy.devices();
+  std::vector<int64_t> sizes = {strategy.microBatch};
+  if (strategy.microBatch == 0)
+    sizes = job.globalBatch % strategy.data == 0 ? divisors(job.globalBatch / strategy.data)
+                                                 : std::vector<int64_t>();
+  std::optional<planner::Priced> least;
+  auto bytes = [](const planner::Priced &p) { return p.memory.memory.total(); };
+  // Largest first: of equal times the fewest micro-batches.
+  for (int64_t size : reverse(sizes)) {
+    Strategy one = strategy;
+    one.microBatch = size;
+    Diagnostics quiet;
+    if (!checkLegal(model, cluster, job, one, quiet))
+      continue;
+    planner::Priced priced = planner::price(choice.facts, tacticsOf(one, job, model.layers));
+    if (priced.fits && (!choice.best || priced.time.total < choice.best->time.total))
+      choice.best = priced;
+    if (!least || bytes(priced) < bytes(*least))
+      least = priced;
+  }
+  if (!choice.best && least)
+    choice.nearest = planner::Nearest{*least, bytes(*least) - choice.facts.capacity(), 0};
+}
+
+} // namespace hocket

@@ -1,35 +1,52 @@
 //===- choose.h - The best strategy for a model, a cluster and a job --------===//
 //
-// Enumerates pipeline x data x tensor over all devices and every micro-batch,
-// asks the cost model, takes the fastest that fits. This is the seam where a
-// real planner goes: plain structs in, a Strategy out.
+// The seam between the driver and the planner: inputs as the user gave them
+// in, a judged strategy and what is next to it out.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/cost/facts.h"
+#include "compiler/cost/constants_of.h"
 #include "compiler/input/legal.h"
+#include "compiler/planner/plan.h"
 
 namespace hocket {
 
-struct Choice {
-  std::optional<Strategy> best;    ///< nothing: see `legal`
-  Cost cost;                       ///< of best; of closest when nothing fits
-  std::optional<Strategy> closest; ///< least bytes, when no legal strategy fits
-  int64_t legal = 0;
+/// What a search is asked beside the inputs.
+struct SearchRequest {
+  std::vector<planner::Requirement> requirements;
+  int64_t microBatch = 0; ///< > 0: pinned
+  bool execute = true;    ///< only what this version compiles may be chosen
 };
 
-/// Bytes that a strategy may take of one device, headroom left.
-double usableBytes(const Cluster &cluster, const Job &job);
+struct Choice {
+  planner::Facts facts;
+  ChosenConstants constants; ///< the records behind `facts`
+  /// Half-width of the step's 90 % interval, as a share.
+  double interval = 0;
+  /// What is taken: the user's own strategy, or the fastest that fits and, if asked, is executed.
+  std::optional<planner::Priced> best;
+  /// Of least bytes beyond what may be used, when nothing fits.
+  std::optional<planner::Nearest> nearest;
+  /// Faster than `best`, and not executed by this version.
+  std::optional<planner::Priced> faster;
+  std::vector<planner::Priced> others;             ///< of other meshes, by time
+  std::optional<planner::Certificate> certificate; ///< none: the strategy was given
+  std::vector<size_t> conflict;                    ///< requirements that cannot hold together
+};
 
-/// The same answer for the same inputs: of equal costs the first one wins, in
-/// the order tensor, pipeline, data upwards and micro-batches downwards.
-/// `microBatch` > 0 pins it.
-Choice chooseStrategy(const ModelConfig &model, const Cluster &cluster, const Job &job,
-                      int64_t microBatch = 0);
+/// What everything is judged by: measured constants of the device, or nominal ones. Nothing after errors in
+/// the library's files.
+std::optional<Choice> judge(const ModelConfig &model, const Cluster &cluster, const Job &job,
+                            const std::string &libraryDir, Diagnostics &diags);
 
-/// Completes a strategy without a micro-batch; of the given mesh only.
-Choice chooseMicroBatch(const ModelConfig &model, const Cluster &cluster, const Job &job,
-                        const Strategy &mesh);
+/// Fills `choice`, which `judge` began. Every search is deterministic: of equal costs the first of
+/// the space wins.
+void chooseStrategy(Choice &choice, const ModelConfig &model, const Cluster &cluster, const Job &job,
+                    const SearchRequest &request);
+
+/// Judges the user's strategy; where it has no micro-batch, the fastest legal one that fits.
+void judgeStrategy(Choice &choice, const ModelConfig &model, const Cluster &cluster, const Job &job,
+                   const Strategy &strategy);
 
 } // namespace hocket

@@ -12,8 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     auto config = readConfig(source, dropoutZero, diags);
     if (config.has_value() == diags.failed())
       std::abort();
-    // The limits keep the count below 2^63.
-    if (config && (config->parameters() == 0 || config->parameters() >> 63))
+    if (config && (config->layers < 1 || config->hidden < 1 || config->headDim < 1))
       std::abort();
     diags.str(dropoutZero ? MessageFormat::Human : MessageFormat::Json);
   }

@@ -88,6 +88,8 @@ std::vector<Fact> facts(const DeviceKind &d) {
     if (d.*r.rate > 0)
       out.push_back({("rate." + r.name).str(), tera(d.*r.rate) + " TFLOP/s"});
   out.push_back({"memory_rate", giga(d.memoryRate) + " GB/s"});
+  if (d.units)
+    out.push_back({"units", std::to_string(d.units) + " multiprocessors"});
   if (d.linkRate > 0)
     out.push_back(
         {"link.rate", giga(d.linkRate) + " GB/s by " + std::to_string(d.linkCount) + " x " + d.linkKind});
@@ -170,6 +172,8 @@ json::Value deviceJson(const LibraryDevice &entry) {
     o["isa"] = d.isa, o["threads"] = d.threads;
   if (d.memory)
     o["memory_bytes"] = d.memory;
+  if (d.units)
+    o["units"] = d.units;
   if (d.linkRate > 0)
     o["link"] = json::Object{{"kind", d.linkKind}, {"count", d.linkCount}, {"bytes_per_second", d.linkRate}};
   if (d.hostRate > 0)

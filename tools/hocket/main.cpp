@@ -93,7 +93,13 @@ void definePlan(CLI::App &plan, PlanOptions &o) {
   plan.add_option("--sequence", o.sequence, "Tokens per sequence");
   plan.add_option("--global-batch", o.globalBatch, "Sequences per optimizer step");
   plan.add_option("--micro-batch", o.microBatch, "Sequences per replica and micro-batch");
-  plan.add_option("--dtype", r.dtype, "f32 or f64");
+  plan.add_option(
+      "--dtype", r.dtype,
+      "Type of matrix products: f32 and f64 are compiled, bf16, fp8-tensorwise, mxfp8 and nvfp4 priced");
+  plan.add_option("--require", r.require,
+                  "What a strategy must hold, as in 'tensor <= 8' or 'pipeline in {1,2,4}'; may be repeated");
+  plan.add_flag("--what-if", r.whatIf,
+                "The fastest of all that is priced, executed by this version or not; compiles nothing");
   plan.add_option("--dropout", o.dropout, "0: train without the dropout that config.json asks for");
   plan.add_flag("--allow-idle", r.allowIdle, "A strategy may use fewer devices than the cluster has");
   plan.add_option("--stop-after", o.stopAfter,
@@ -102,7 +108,9 @@ void definePlan(CLI::App &plan, PlanOptions &o) {
   plan.add_option("--start-from", o.startFrom,
                   "Resume before this phase from the MLIR text JOB, which names model, job and, behind "
                   "search, strategy; needs --cluster");
-  plan.add_option("-o,--output", r.output, "FILE.hkt, DIR/ (gets plan.hkt and strategy.toml) or '-'");
+  plan.add_option("-o,--output", r.output,
+                  "FILE.hkt, DIR/ (gets plan.hkt and strategy.toml) or '-'; without it the strategy is shown "
+                  "and nothing compiled");
   plan.add_flag("--json", r.json,
                 "One JSON document on standard output (standard error with -o -), of errors too");
   plan.add_flag("-q,--quiet", r.quiet, "No progress");
@@ -163,9 +171,10 @@ int planVerb(const CLI::App &plan, PlanOptions &o, const std::string &folder) {
   r.depfile |= !r.depfilePath.empty();
   if (r.startFrom != Phase::None && r.job.empty())
     return usage("--start-from needs the MLIR text as its argument", "");
-  if (r.output.empty() && r.stopAfter == Phase::None)
-    return usage("no output: give -o FILE.hkt or -o DIR/",
-                 "--stop-after=PHASE prints the IR on standard output instead");
+  if (r.whatIf && (!r.output.empty() || r.stopAfter != Phase::None || r.startFrom != Phase::None))
+    return usage("--what-if compiles nothing: it goes without -o, --stop-after and --start-from", "");
+  if (r.whatIf && !r.strategy.empty())
+    return usage("--what-if looks for a strategy: it goes without --strategy", "");
   if (r.json && r.output.empty() && r.stopAfter != Phase::None && r.stopAfter != Phase::Emit)
     return usage("--json: standard output would hold the IR and the document", "-o FILE writes the IR there");
   if (r.depfile && r.depfilePath.empty() && (r.output.empty() || r.output == "-"))

@@ -47,8 +47,8 @@ assert "does not fit" in failure(1, "plan", "--model", os.path.join(examples, "l
 assert "cannot write" in failure(4, *PLAN, "-o", "absent/x.hkt", "--json")[0]["message"]
 
 # Usage, found by us and by the parser of options.
-first, = failure(2, "plan", JOB, "--json")
-assert first["message"].startswith("no output") and first["help"].startswith("--stop-after=PHASE"), first
+first, = failure(2, "plan", JOB, "--json", "--what-if", "-o", "x.hkt")
+assert first["message"].startswith("--what-if compiles nothing"), first
 first, = failure(2, "plan", "--json", "--modl", "x")
 assert first["message"] == "unknown option '--modl'; did you mean '--model'?", first
 failure(2, "plan", "--json", "--sequence", "many")

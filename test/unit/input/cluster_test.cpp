@@ -98,7 +98,7 @@ TEST(Job, Constant) {
                                          "1e-3, schedule = \"constant\" }\n"),
                    d);
   ASSERT_TRUE(j) << d.str();
-  EXPECT_EQ(j->dtype, format::DType::F64);
+  EXPECT_EQ(j->dtype(), format::DType::F64);
   EXPECT_EQ(j->optimizer.lr, 1e-3);
   EXPECT_EQ(j->optimizer.steps, 0u);
   EXPECT_EQ(j->optimizer.minLr, 0);
@@ -111,8 +111,9 @@ TEST(Job, Errors) {
     std::string out = d.str();
     EXPECT_NE(out.find(message), std::string::npos) << out;
   };
-  error("dtype = { compute = \"bf16\" }", "dtype 'bf16' is not executable in this version");
-  error("dtype = { compute = \"f32\", gradients = \"f64\" }", "gradients of another dtype");
+  error("dtype = { compute = \"f32\", gradients = \"f64\" }", "gradients beside compute = 'f32' are 'f32'");
+  error("dtype = { compute = \"mxfp8\", gradients = \"nvfp4\" }", "'mxfp8' are 'f32' or 'bf16'");
+  error("dtype = \"bf61\"", "dtype 'bf61' is unknown: write 'f64', 'f32', 'bf16'");
   error("optimizer = \"adam\"", "did you mean 'adamw'?");
   error("optimizer = { name = \"adamw\", lr = nan }", "'lr' must be finite");
   error("optimizer = { name = \"adamw\", betas = [0.9, 1.0] }", "'betas' must be finite and from 0 to");
@@ -120,7 +121,28 @@ TEST(Job, Errors) {
   error("optimizer = { name = \"adamw\", warmup = 2000 }", "must be below 'steps'");
   error("train = { sequence = 0 }", "'sequence' is 0");
   error("train = { seqence = 8 }", "unknown key 'seqence' in 'train'; did you mean 'sequence'?");
-  error("train = { tokens = 1e9 }", "'tokens' is not executable in this version");
+  error("train = { tokens = 0 }", "'tokens' must be finite and from 1");
   error("target = { runtime = \"megatron-core@0.19\" }", "does not exist in this version");
-  error("goal = { require = [\"tensor <= 8\"] }", "'require' is not executable");
+  error("goal = { require = [8] }", "a requirement must be a string, not an integer");
+}
+
+TEST(Job, WhatIsSearchedFor) {
+  Diagnostics d;
+  auto j = readJob(d.addSource("j.toml", "format = 1\ntrain = { tokens = 100e9 }\n"
+                                         "dtype = { compute = \"fp8-tensorwise\", gradients = \"bf16\" }\n"
+                                         "target = { headroom = \"6 %\" }\n"
+                                         "goal = { require = [\"tensor <= 8\"] }\n"),
+                   d);
+  ASSERT_TRUE(j) << d.str();
+  EXPECT_EQ(j->tokens, 100e9);
+  EXPECT_EQ(j->compute, ComputeType::Fp8Tensorwise);
+  EXPECT_FALSE(j->gradientsF32);
+  EXPECT_TRUE(j->headroomGiven);
+  EXPECT_DOUBLE_EQ(j->headroom, 0.06);
+  ASSERT_EQ(j->require.size(), 1u);
+  EXPECT_EQ(j->require[0].text, "tensor <= 8");
+  EXPECT_EQ(d.spelling(j->require[0].loc), "\"tensor <= 8\"");
+  // Priced, and not compiled for.
+  EXPECT_FALSE(checkExecutable(*j, d));
+  EXPECT_EQ(d.exitCode(), kExitIncompatible);
 }

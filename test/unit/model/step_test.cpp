@@ -1,4 +1,6 @@
 //===- step_test.cpp - Gradients of whole models against differences --------===//
+#include "compiler/cost/shape_of.h"
+#include "compiler/cost/step_time.h"
 #include "steps.h"
 
 using namespace mlir;
@@ -108,8 +110,30 @@ TEST(Step, CountsParameters) {
       for (unsigned i = 0; i < loss.getNumArguments(); ++i)
         if (loss.getArgAttr(i, model::kParam))
           count += cast<RankedTensorType>(loss.getArgumentTypes()[i]).getNumElements();
-      EXPECT_EQ(uint64_t(count), config.parameters());
+      EXPECT_EQ(uint64_t(count), parameterCount(config));
     }
+}
+
+/// Matrix products of @loss = those that the planner prices: forward, of three passes.
+TEST(Step, CountsProducts) {
+  for (Family family : {Family::Gpt2, Family::Llama}) {
+    MLIRContext context;
+    ModelConfig config = tiny(family, false);
+    auto module = build(context, config, {3, 4, false});
+    double flops = 0;
+    auto count = [&](func::FuncOp fn, double times) {
+      fn.walk([&](model::DotOp dot) { flops += times * cast<model::LetterOp>(*dot).getFlops(); });
+    };
+    auto loss = module->lookupSymbol<func::FuncOp>("loss");
+    count(loss, 1);
+    loss.walk([&](model::ScanOp scan) {
+      count(module->lookupSymbol<func::FuncOp>(scan.getBody()), double(config.layers));
+    });
+    cost::Workload work{4, 3, true};
+    double whole = cost::stepFlops(shapeOf(config), work, cost::Recompute::None, false),
+           half = cost::stepFlops(shapeOf(config), work, cost::Recompute::None, true);
+    EXPECT_DOUBLE_EQ(3 * flops, whole - 2 * (whole - half)) << name(family).str(); // less attention
+  }
 }
 
 } // namespace

@@ -1,6 +1,5 @@
 #include "compile.h"
 
-#include "compiler/cost/facts.h"
 #include "compiler/driver/Register.h"
 #include "compiler/driver/record.h"
 #include "compiler/input/mlir_bridge.h"
@@ -41,7 +40,7 @@ static PlanInputs inputsOf(const Program &program, const Extents &extents, const
   in.cluster.levels.push_back(level);
   in.job.sequence = extents.at('s');
   in.job.globalBatch = extents.at('b');
-  in.job.dtype = format::DType::F64;
+  in.job.compute = ComputeType::F64;
   in.job.optimizer.lr = 1e-2;
   in.job.optimizer.eps = 1e-3; // gradients of rounding errors only do not become steps
   in.job.optimizer.schedule = format::ScheduleKind::Constant;
@@ -69,7 +68,7 @@ std::optional<format::Plan> compile(const Program &program, const Extents &exten
   if (!module)
     return std::nullopt;
   recordJob(*module, in);
-  return compileModule(*module, in, predictStep(in.model, in.cluster, in.job, strategy), diags);
+  return compileModule(*module, in, /*seconds=*/1, diags);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,6 @@
-//===- choose_test.cpp - The cost's parts and what the search makes of them --===//
+//===- choose_test.cpp - From a user's inputs to a judged strategy -----------===//
 #include "compiler/search/choose.h"
+#include "compiler/search/tactics_of.h"
 
 #include "gtest/gtest.h"
 
@@ -7,15 +8,16 @@ using namespace hocket;
 
 namespace {
 
-/// Two hosts of four devices: 10 GB/s inside, 1 GB/s between.
+/// Two hosts of four CPU devices: 10 GB/s inside, 1 GB/s between.
 Cluster twoHosts() {
   Cluster c;
   c.hosts = 2;
   c.devicesPerHost = 4;
+  c.device.isa = "x86-64-v3";
   c.device.memory = int64_t(8) << 30;
   c.device.rateF32 = 1e11;
   c.device.memoryRate = 1e10;
-  c.levels = {{"host", {}, "memory", 4, 1e10, 1e-6}, {"rack", {}, "switch", 2, 1e9, 2e-5}};
+  c.levels = {{"host", {}, "memory", 4, 1e10, 1e-6, 1, 1e10}, {"rack", {}, "switch", 2, 1e9, 2e-5, 1, 2.5e8}};
   return c;
 }
 
@@ -40,136 +42,142 @@ Job job(int64_t batch) {
   return j;
 }
 
-double sum(const std::vector<CostTerm> &terms) {
-  double total = 0;
-  for (const CostTerm &term : terms)
-    total += term.second;
-  return total;
-}
-
 Strategy mesh(int64_t pipeline, int64_t data, int64_t tensor, int64_t micro) {
   Strategy s;
   s.pipeline = pipeline, s.data = data, s.tensor = tensor, s.microBatch = micro;
   return s;
 }
 
-TEST(Cost, RingByHand) {
-  // Four devices, 4 MB: 6 steps of 1 MB at 1 GB/s and 10 us each.
-  EXPECT_DOUBLE_EQ(allReduceSeconds(4e6, 4, {1e9, 1e-5}), 6 * (1e-3 + 1e-5));
-  EXPECT_EQ(allReduceSeconds(4e6, 1, {1e9, 1e-5}), 0);
+Choice choose(const ModelConfig &m, const Cluster &c, const Job &j, SearchRequest request = {}) {
+  Diagnostics d;
+  std::optional<Choice> choice = judge(m, c, j, "", d);
+  EXPECT_TRUE(choice) << d.str();
+  chooseStrategy(*choice, m, c, j, request);
+  return *choice;
 }
 
-TEST(Cost, LinksFollowThePlacement) {
-  Cluster c = twoHosts();
-  // tensor=4 fills a host; data=2 joins hosts, its four groups share the host's link.
-  EXPECT_EQ(linkOf(c, mesh(1, 2, 4, 1), "tensor").rate, 1e10);
-  EXPECT_EQ(linkOf(c, mesh(1, 2, 4, 1), "data").rate, 1e9 / 4);
-  EXPECT_EQ(linkOf(c, mesh(1, 2, 4, 1), "data").latency, 2e-5);
-  // tensor=8 spans both hosts.
-  EXPECT_EQ(linkOf(c, mesh(1, 1, 8, 1), "tensor").rate, 1e9);
-  // data=4 of two tensor pairs: two groups in a host share its link.
-  EXPECT_EQ(linkOf(c, mesh(1, 4, 2, 1), "data").rate, 1e9 / 2);
+Choice judged(const ModelConfig &m, const Cluster &c, const Job &j, const Strategy &s) {
+  Diagnostics d;
+  std::optional<Choice> choice = judge(m, c, j, "", d);
+  EXPECT_TRUE(choice) << d.str();
+  judgeStrategy(*choice, m, c, j, s);
+  return *choice;
 }
 
-TEST(Cost, TermsAddUp) {
-  for (const Strategy &s : {mesh(1, 8, 1, 2), mesh(2, 2, 2, 1), mesh(4, 1, 2, 4)}) {
-    Cost cost = predictStep(gpt(8, 512), twoHosts(), job(32), s);
-    EXPECT_NEAR(cost.seconds, sum(cost.time), 1e-12);
-    EXPECT_NEAR(cost.bytes, sum(cost.memory), 1);
-    EXPECT_GT(cost.seconds, 0);
-  }
-}
-
-TEST(Cost, CountsAllParametersOnce) {
-  // One device: parameters, gradients and two moments of every parameter, in f32.
-  ModelConfig m = gpt(8, 512);
-  Cost cost = predictStep(m, twoHosts(), job(8), mesh(1, 1, 1, 1));
-  EXPECT_DOUBLE_EQ(cost.memory[0].second + cost.memory[1].second, 16.0 * double(m.parameters()));
-}
-
-TEST(Cost, BubbleShrinksWithMicroBatches) {
-  auto share = [&](int64_t micro) {
-    Cost cost = predictStep(gpt(8, 512), twoHosts(), job(64), mesh(8, 1, 1, micro));
-    for (const CostTerm &term : cost.time)
-      if (term.first == "bubble")
-        return term.second / cost.seconds;
-    return -1.0;
-  };
-  EXPECT_GT(share(16), share(4));
-  EXPECT_GT(share(4), share(1));
-  EXPECT_GT(share(1), 0);
-}
-
-TEST(Cost, GPipeKeepsAllMicroBatches) {
-  Strategy s = mesh(4, 2, 1, 1);
-  Cost one = predictStep(gpt(8, 512), twoHosts(), job(64), s);
-  s.schedule = PipelineSchedule::GPipe;
-  Cost all = predictStep(gpt(8, 512), twoHosts(), job(64), s);
-  EXPECT_GT(all.bytes, one.bytes);
-  EXPECT_EQ(all.seconds, one.seconds);
-}
-
-TEST(Choose, TakesTheFastestThatFits) {
+TEST(Choose, TakesTheFastestThatFitsAndIsExecuted) {
   ModelConfig m = gpt(8, 512);
   Cluster c = twoHosts();
   Job j = job(32);
-  Choice choice = chooseStrategy(m, c, j);
+  Choice choice = choose(m, c, j);
   ASSERT_TRUE(choice.best);
-  EXPECT_EQ(choice.best->devices(), 8);
-  EXPECT_LE(choice.cost.bytes, usableBytes(c, j));
-  int64_t legal = 0;
+  EXPECT_EQ(planner::notExecuted(choice.best->tactics), "");
+  EXPECT_TRUE(choice.best->fits);
+  EXPECT_TRUE(choice.certificate->complete);
+  EXPECT_EQ(choice.certificate->gap, 0);
+  int legal = 0;
   for (int64_t tensor : {1, 2, 4, 8})
     for (int64_t pipeline = 1; pipeline * tensor <= 8; pipeline *= 2)
-      for (int64_t micro = 1; micro <= 32; micro *= 2) {
-        Strategy s = mesh(pipeline, 8 / tensor / pipeline, tensor, micro);
-        Diagnostics quiet;
-        if (!checkLegal(m, c, j, s, quiet))
-          continue;
-        ++legal;
-        Cost cost = predictStep(m, c, j, s);
-        if (cost.bytes <= usableBytes(c, j))
-          EXPECT_GE(cost.seconds, choice.cost.seconds);
-      }
-  EXPECT_EQ(legal, choice.legal);
+      for (int64_t micro = 1; micro <= 32; micro *= 2)
+        for (PipelineSchedule schedule : {PipelineSchedule::GPipe, PipelineSchedule::OneFOneB}) {
+          Strategy s = mesh(pipeline, 8 / tensor / pipeline, tensor, micro);
+          s.schedule = schedule;
+          Diagnostics quiet;
+          if (!checkLegal(m, c, j, s, quiet))
+            continue;
+          ++legal;
+          planner::Priced priced = planner::price(choice.facts, tacticsOf(s, j, m.layers));
+          if (priced.fits)
+            EXPECT_GE(priced.time.total, choice.best->time.total * (1 - 1e-12)) << meshText(s);
+        }
+  EXPECT_GT(legal, 40);
+  // What is faster is named with what it would need.
+  ASSERT_TRUE(choice.faster);
+  EXPECT_LT(choice.faster->time.total, choice.best->time.total);
+  EXPECT_NE(planner::notExecuted(choice.faster->tactics), "");
+}
+
+TEST(Choose, WhatIfTakesTheFastestOfAll) {
+  SearchRequest request;
+  request.execute = false;
+  Choice all = choose(gpt(8, 512), twoHosts(), job(32), request),
+         ours = choose(gpt(8, 512), twoHosts(), job(32));
+  ASSERT_TRUE(all.best && ours.faster);
+  EXPECT_EQ(all.best->time.total, ours.faster->time.total);
+  EXPECT_FALSE(all.faster);
 }
 
 TEST(Choose, IsRepeatable) {
-  Choice a = chooseStrategy(gpt(8, 512), twoHosts(), job(32)),
-         b = chooseStrategy(gpt(8, 512), twoHosts(), job(32));
+  Choice a = choose(gpt(8, 512), twoHosts(), job(32)), b = choose(gpt(8, 512), twoHosts(), job(32));
   ASSERT_TRUE(a.best && b.best);
-  EXPECT_EQ(toToml(*a.best), toToml(*b.best));
-  EXPECT_EQ(a.cost.seconds, b.cost.seconds);
+  EXPECT_EQ(toToml(strategyOf(a.best->tactics)), toToml(strategyOf(b.best->tactics)));
+  EXPECT_EQ(a.best->time.total, b.best->time.total);
+  EXPECT_EQ(a.certificate->checksum, b.certificate->checksum);
 }
 
 TEST(Choose, PinsTheMicroBatch) {
-  Choice choice = chooseStrategy(gpt(8, 512), twoHosts(), job(32), 2);
+  SearchRequest request;
+  request.microBatch = 2;
+  Choice choice = choose(gpt(8, 512), twoHosts(), job(32), request);
   ASSERT_TRUE(choice.best);
-  EXPECT_EQ(choice.best->microBatch, 2);
+  EXPECT_EQ(choice.best->tactics.microBatch, 2);
 }
 
 TEST(Choose, CompletesAMesh) {
-  Choice choice = chooseMicroBatch(gpt(8, 512), twoHosts(), job(32), mesh(2, 2, 2, 0));
+  Choice choice = judged(gpt(8, 512), twoHosts(), job(32), mesh(2, 2, 2, 0));
   ASSERT_TRUE(choice.best);
-  EXPECT_EQ(choice.best->pipeline, 2);
-  EXPECT_EQ(choice.best->data, 2);
-  EXPECT_EQ(16 % choice.best->microBatch, 0);
+  EXPECT_EQ(choice.best->tactics.pipeline, 2);
+  EXPECT_EQ(choice.best->tactics.data, 2);
+  EXPECT_EQ(16 % choice.best->tactics.microBatch, 0);
+  EXPECT_FALSE(choice.certificate);
 }
 
-TEST(Choose, SaysWhatIsClosestWhenNothingFits) {
+TEST(Choose, ObeysRequirements) {
+  Diagnostics d;
+  SearchRequest request;
+  for (const char *text : {"tensor = 2", "pipeline in {2, 4}"}) {
+    auto r = planner::parseRequirement(text, d.at(d.addSource("--require", text), 0, 1), d);
+    ASSERT_TRUE(r) << d.str();
+    request.requirements.push_back(*r);
+  }
+  Choice choice = choose(gpt(8, 512), twoHosts(), job(32), request);
+  ASSERT_TRUE(choice.best);
+  EXPECT_EQ(choice.best->tactics.tensor, 2);
+  EXPECT_GE(choice.best->tactics.pipeline, 2);
+}
+
+TEST(Choose, NamesRequirementsThatCannotHold) {
+  Diagnostics d;
+  SearchRequest request;
+  for (const char *text : {"tensor = 4", "pipeline = 4", "micro_batch <= 8"})
+    request.requirements.push_back(
+        *planner::parseRequirement(text, d.at(d.addSource("--require", text), 0, 1), d));
+  Choice choice = choose(gpt(8, 512), twoHosts(), job(32), request);
+  EXPECT_FALSE(choice.best);
+  EXPECT_EQ(choice.conflict, (std::vector<size_t>{0, 1})); // 4 x 4 of 8 devices
+}
+
+TEST(Choose, SaysWhatIsNearestWhenNothingFits) {
   Cluster c = twoHosts();
   c.device.memory = 1 << 20;
-  Choice choice = chooseStrategy(gpt(8, 512), c, job(32));
+  Choice choice = choose(gpt(8, 512), c, job(32));
   EXPECT_FALSE(choice.best);
-  ASSERT_TRUE(choice.closest);
-  EXPECT_GT(choice.cost.bytes, usableBytes(c, job(32)));
-  EXPECT_GT(choice.legal, 0);
+  ASSERT_TRUE(choice.nearest);
+  EXPECT_GT(choice.nearest->over, 0);
+  EXPECT_DOUBLE_EQ(choice.nearest->over, choice.nearest->priced.memory.memory.total() - double(1 << 20));
 }
 
 TEST(Choose, SaysWhenNothingIsLegal) {
-  ModelConfig m = gpt(1, 64); // one head, one layer
-  Choice choice = chooseStrategy(m, twoHosts(), job(3));
-  EXPECT_FALSE(choice.best || choice.closest);
-  EXPECT_EQ(choice.legal, 0);
+  Choice choice = choose(gpt(1, 64), twoHosts(), job(3)); // one head, one layer
+  EXPECT_FALSE(choice.best || choice.nearest);
+}
+
+TEST(Tactics, GoThereAndBack) {
+  Strategy s = mesh(2, 4, 1, 3);
+  s.dataGiven = true;
+  s.schedule = PipelineSchedule::GPipe;
+  s.order = {"data", "pipeline", "tensor"};
+  s.layers = {3, 5};
+  EXPECT_EQ(toToml(strategyOf(tacticsOf(s, job(24), 8))), toToml(s));
 }
 
 } // namespace
