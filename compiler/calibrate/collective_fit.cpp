@@ -291,7 +291,6 @@ cost::FabricConstants fitFabric(const std::vector<const CollectiveRow *> &rows) 
         best = now;
       }
     }
-  best.provenance = "fitted on " + std::to_string(rows.size()) + " rows";
   return best;
 }
 

@@ -29,14 +29,24 @@ Records priors(const std::vector<Published> &rows) {
     if (!row.unmapped.empty())
       continue;
     auto [device, unseen] = r.device.try_emplace(row.device);
+    if (unseen)
+      device->second.wave = 1; // idle units do nothing else
     if (unseen && row.device == "h100-500w")
       device->second.mxfp8 = 0.4; // scaled by rows, not a unit of its own there
     auto [it, fresh] = r.attention.try_emplace(row.attention);
     if (fresh && (row.attention == "megatron" || row.attention == "vtrain-single"))
-      it->second = {0.4, 0.35, 2, 13}; // batched products around a softmax kernel
+      // Batched products around a softmax kernel; heads that are no multiple of 8 leave the matrix units, at
+      // a quarter of the rate on an A100.
+      it->second = {0.4, 0.35, 4, 13};
     auto [at, first] = r.stack.try_emplace(row.stack);
     if (first && (row.stack == "nemo" || row.stack.starts_with("megatron-bridge")))
       at->second.tensorExposed = 0.5, at->second.gradientExposed = 0.2;
+    // Gradients are summed after the last backward pass, beside nothing; ZeRO's buckets go to their owners
+    // one by one instead of being scattered.
+    if (first && row.stack == "megatron")
+      at->second.gradientExposed = 1;
+    if (first && row.stack == "megatron-deepspeed")
+      at->second.gradientExposed = 1.5;
     if (first && row.stack == "torchtitan-async")
       at->second.tensorExposed = 0.4;
     if (first && row.stack == "vtrain-single")
@@ -63,7 +73,8 @@ std::vector<Varied> parameters(Records &r) {
   for (auto &[name, a] : r.attention)
     vary(a.forward, 0.4), vary(a.backward, 0.4), vary(a.scoreBytes, 0.3), vary(a.misaligned, 0.4);
   for (auto &[name, s] : r.stack) {
-    vary(s.launch, 0.5), vary(s.traffic, 0.3), vary(s.tensorExposed, 0.25), vary(s.gradientExposed, 0.6);
+    vary(s.launch, 0.5), vary(s.traffic, 0.3), vary(s.tensorExposed, 0.6);
+    vary(s.gradientExposed, name.starts_with("megatron") && !name.starts_with("megatron-bridge") ? 0.3 : 0.6);
     vary(s.gatherExposed, 0.7), vary(s.stageExposed, 0.7), vary(s.step, 0.5), vary(s.micro, 1);
   }
   for (auto &[name, c] : r.cluster) {
@@ -84,11 +95,10 @@ constexpr double kExpertWeight = 0.1;
 double spreadBefore(const Published &row) {
   if (row.model.experts.count)
     return 0.35; // twofold between releases
-  // A generation in its first year, and a stack that runs one model eagerly, compiled and with asynchronous
-  // collectives under one name.
-  if (row.device == "blackwell" || row.stack.starts_with("torchtitan"))
-    return 0.12;
-  return 0.06;
+  // A stack that runs one model eagerly, compiled and with asynchronous collectives under one name.
+  if (row.stack.starts_with("torchtitan"))
+    return 0.13;
+  return 0.055;
 }
 /// That counts as this many rows.
 constexpr double kSpreadRows = 4;

@@ -109,7 +109,7 @@ constexpr SourceRow kSources[] = {
     {"Narayanan", "sc21", "megatron", "megatron", "selene"},
     {"Korthikanti", "korthikanti", "megatron", "megatron", "selene"},
     {"torchtitan", "torchtitan", "torchtitan", "sdpa", "torchtitan"},
-    {"ground_truth_multi", "vtrain-multi", "megatron-deepspeed", "megatron", "vtrain"},
+    {"ground_truth_multi", "vtrain-multi", "megatron", "megatron", "vtrain"},
     {"ground_truth_single", "vtrain-single", "vtrain-single", "vtrain-single", "vtrain-single"},
     {"bigscience", "bloom", "megatron-deepspeed", "megatron", "jean-zay"},
 };
@@ -419,9 +419,9 @@ void Row::read() {
     out.seconds = seconds;
   source() && device() && shape() && tactics();
   memory();
-  out.memoryStack = out.family.starts_with("vtrain")       ? "megatron"
-                    : out.family.starts_with("torchtitan") ? "torchtitan"
-                                                           : out.stack;
+  out.memoryStack = out.family == "vtrain-single" ? "megatron"
+                    : out.family == "torchtitan"  ? "torchtitan"
+                                                  : out.stack;
   for (const char *column : {"source", "model", "gpu", "num_gpus", "global_batch", "precision"})
     out.group += text(column) + "|";
   if (out.family == "megatron-bridge") {
