@@ -12,7 +12,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace hocket::cost {
 
@@ -37,7 +36,6 @@ struct FabricConstants {
   double outer = 0.9;     ///< share of the outer levels' nominal rates, in (0, 1]
   double ramp = 10e-6;    ///< seconds to fill the pipeline: adds 2 sqrt(ramp * bytes / rate)
   double low = 0.15;      ///< share of the rate that the LL protocol reaches
-  std::string provenance = "defaults: not measured";
 
   static constexpr int kCount = 6;
 };

@@ -1,12 +1,13 @@
 //===- fabric.h - Groups of a mesh on the devices, and what their rings take ===//
 //
 // Two tiers: the islands whose links run at the innermost level's rate, and all
-// beyond them at the least rate of the levels that a group spans.  A few
-// multiplications a collective, with the constants that steps were fitted with.
+// beyond them at the least rate of the levels that a group spans.  Seconds by
+// cost/collective.h, with the constants that steps were fitted with.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/cost/collective.h"
 #include "compiler/cost/constants.h"
 #include "compiler/cost/machine.h"
 
@@ -38,7 +39,7 @@ public:
   /// Of the devices of several axes, innermost first: the first `count` after every `skip`-th.
   RingGroup group(std::span<const PlacedAxis> axes, double skip, double count) const;
 
-  /// All-gather or reduce-scatter of `bytes` (gathered size); `passes` 2 for an all-reduce.
+  /// Seconds of an all-gather or reduce-scatter of `bytes` (gathered size); `passes` 2 for an all-reduce.
   double ring(double bytes, const RingGroup &group, double passes = 1) const;
   /// Every member sends its bytes in equal parts to every other; `copies` of one
   /// element in them cross to an island once and are spread there.
@@ -52,7 +53,8 @@ private:
   double outer(double reach) const;
 
   ClusterConstants c;
-  double island = 1, inner = 1e12;
+  FabricConstants measured;
+  double island = 1, nominal = 1e12, inner = 1e12;
   struct Level {
     double capacity, rate; ///< devices, bytes/s of one device's share
   };

@@ -28,7 +28,8 @@ public:
     g = std::max(1.0, d(m.kvHeads) / t);
     memory = machine.device.memoryRate * c.device.memory;
     // Attention and the head stay in 16 bits where products are narrower, and wide where they are wide.
-    peak16 = machine.device.peak[static_cast<size_t>(elementBytes(x.precision) > 2 ? x.precision : Precision::F16)];
+    peak16 = machine.device
+                 .peak[static_cast<size_t>(elementBytes(x.precision) > 2 ? x.precision : Precision::F16)];
     rate16 = peak16 * c.device.f16;
     rate = rateOf(x.precision);
     e = elementBytes(x.precision);

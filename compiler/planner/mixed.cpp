@@ -43,15 +43,16 @@ public:
     c.layer = c.one.seconds();
     c.launch = p.pools[pool].constants.stack.micro;
     c.bytes = layerBytes(p.model, p.work, t, p.pools[pool].memory);
-    // State grows by the layer: read off models of one and of two layers a stage.
+    // State grows by the layer: read off models of one layer a stage, and of an equal part of all.
     double seconds[2];
-    for (int64_t n : {1, 2}) {
+    int64_t counts[2] = {1, std::max<int64_t>(2, p.model.layers / (t.pipeline * int64_t(p.pools.size())))};
+    for (int i : {0, 1}) {
       ModelShape shape = p.model;
-      shape.layers = n * t.pipeline, shape.experts.denseLayers = 0;
+      shape.layers = counts[i] * t.pipeline, shape.experts.denseLayers = 0;
       StateTime s = StepModel(shape, p.work, p.pools[pool].machine, p.pools[pool].constants).state(t);
-      seconds[n - 1] = s.gradients + s.optimizer;
+      seconds[i] = s.gradients + s.optimizer;
     }
-    c.each = seconds[1] - seconds[0], c.fixed = seconds[0] - c.each;
+    c.each = (seconds[1] - seconds[0]) / double(counts[1] - 1), c.fixed = seconds[0] - c.each;
     return c;
   }
 
