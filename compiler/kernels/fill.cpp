@@ -18,10 +18,6 @@ static void chunks(Code &c, int64_t n, X begin, X end, llvm::function_ref<void(X
 FailureOr<Recipe> iotaRecipe(model::IotaOp op) {
   Recipe recipe;
   recipe.type = elementOf(op.getResult());
-  if (!recipe.type.isInteger(32) && !recipe.type.isInteger(64))
-    return op.emitError("iota counts in i32 or i64");
-  if (shapeOf(op.getResult()).size() != 1)
-    return op.emitError("iota has one dimension");
   int64_t n = elements(op.getType());
   bool hasOffset = bool(op.getOffset());
   recipe.work = ceilDiv(n, kChunk);

@@ -32,7 +32,8 @@ struct KernelDesc {
 
 /// Static facts of the kernel of `op`; generates no code. The symbol names op,
 /// element type and extents, and ends in a hash of letters, attributes and
-/// region. Errors are emitted on `op`.
+/// region. Errors are emitted on `op`. The op is verified: what its verifier asks for is not
+/// asked again.
 mlir::FailureOr<KernelDesc> describe(mlir::Operation *op);
 
 /// Appends `func.func @symbol` to `kernels` (once per symbol is the caller's job).

@@ -51,21 +51,7 @@ FailureOr<Recipe> mapRecipe(model::MapOp op) {
     if (inner.getNumRegions() || !isPure(&inner) || inner.getNumResults() != 1 ||
         (!OpTrait::hasElementwiseMappableTraits(&inner) && !isa<arith::ConstantOp>(inner)))
       return op.emitError("a map's region holds scalar operations only; found '") << inner.getName() << "'";
-  for (Operation &inner : body)
-    for (Value v : inner.getOperands())
-      if (v.getParentBlock() != &body)
-        return op.emitError("a map's region uses nothing from outside");
-  if (op.getNumResults() == 0)
-    return op.emitError("a map without results has no kernel");
-  std::string order = letters.results[0];
-  for (const std::string &r : letters.results)
-    if (r != order)
-      return op.emitError("the results of a map have the same letters; \"")
-             << r << "\" is not \"" << order << "\"";
-  for (const std::string &o : letters.operands)
-    for (char l : o)
-      if (order.find(l) == std::string::npos)
-        return op.emitError("letter '") << l << "' of a map's operand is in no result";
+  std::string order = letters.results[0]; // of all results
 
   std::vector<std::map<char, int64_t>> strides;
   std::vector<Type> elements;

@@ -93,24 +93,58 @@ TEST(Compile, NamesDoNotDependOnOperandsBeingOneValue) {
 
 TEST(Compile, Errors) {
   Kernels k;
-  auto message = [&](const std::string &text) {
+  auto expect = [&](const std::string &text, const std::string &said) {
     k.errors.clear();
     EXPECT_TRUE(mlir::failed(kernels::describe(k.parse(text)))) << text;
-    return k.errors;
+    EXPECT_NE(k.errors.find(said), std::string::npos) << k.errors;
   };
   Extents e{{'b', 2}, {'s', 3}, {'g', 1}, {'r', 1}, {'d', 600}, {'t', 3}, {'h', 4}, {'x', 3}};
   std::vector<Arg> in{"bsgrd", "btgd", "btgd", {"s", "i32"}, {"t", "i32"}}, out{"bsgrd", "bsgr"};
-  EXPECT_NE(message(opText("model.attention", "f32", e, in, out, "mask = \"causal\", scale = 1.0 : f64"))
-                .find("head size 600"),
-            std::string::npos);
-  EXPECT_NE(
-      message(opText("model.constant", "bf16", e, {}, {"bs"}, "value = 1.0 : bf16")).find("elements of type"),
-      std::string::npos);
-  EXPECT_NE(message("func.func @f(%a: tensor<2x3xf32, \"sharded\">) {\n  %r = model.reduce(%a) {dims = "
-                    "\"bs->b\", kind = "
-                    "\"sum\"} : (tensor<2x3xf32, \"sharded\">) -> tensor<2xf32>\n  return\n}")
-                .find("local tensors"),
-            std::string::npos);
+  const std::string attention = "mask = \"causal\", scale = 1.0 : f64";
+  expect(opText("model.attention", "f32", e, in, out, attention),
+         "head size 600 is above the kernel's limit of 512");
+  e['d'] = 4;
+  in[1] = in[2] = "tbgd";
+  expect(opText("model.attention", "f32", e, in, out, attention),
+         "the kernel takes letters as in \"bsgrd,btgd,btgd,s,t->bsgrd,bsgr\", not "
+         "\"bsgrd,tbgd,tbgd,s,t->bsgrd,bsgr\"");
+  expect(opText("model.rmsnorm", "f32", e, {"hs", "h"}, {"hs", "s"}, "eps = 1.0e-5 : f64"),
+         "the kernel normalises over the last letter of \"hs\", which the weight has alone");
+  expect(opText("model.xent", "f32", e, {"hs", {"s", "i32"}}, {"", "s"}, "scale = 1.0 : f64"),
+         "the kernel takes classes as the last letter of \"hs\" and one label a row");
+  expect(opText("model.map", "i32", e, {"h"}, {"h"}, "",
+                "{ ^bb0(%x: i32): %s, %o = arith.addui_extended %x, %x : i32, i1 model.yield %s : i32 }"),
+         "a map's region holds scalar operations only; found 'arith.addui_extended'");
+  expect(opText("model.constant", "bf16", e, {}, {"bs"}, "value = 1.0 : bf16"),
+         "no kernels for elements of type 'bf16'");
+  const std::string local = "a kernel takes local tensors of static, non-empty shape, not ";
+  expect(
+      "func.func @f(%a: tensor<2x3xf32, \"sharded\">) {\n  %r = model.reduce(%a) {dims = \"bs->b\", kind = "
+      "\"sum\"} : (tensor<2x3xf32, \"sharded\">) -> tensor<2xf32>\n  return\n}",
+      local + "'tensor<2x3xf32, \"sharded\">'");
+  e['h'] = 0;
+  expect(opText("model.reduce", "f32", e, {"sh"}, {"s"}, "kind = \"sum\""), local + "'tensor<3x0xf32>'");
+  expect("func.func @f(%a: tensor<4xf32>) {\n %r = arith.addf %a, %a : tensor<4xf32>\n return\n}",
+         "no kernel for this operation");
   EXPECT_TRUE(mlir::failed(kernels::compile(*k.module, "armv8")));
   EXPECT_NE(k.errors.find("no code for isa \"armv8\""), std::string::npos);
+}
+
+TEST(Compile, ErrorsOfInitialValuesAndProducts) {
+  Kernels k;
+  auto expect = [&](const kernels::InitSpec &spec, const std::string &said) {
+    k.errors.clear();
+    EXPECT_TRUE(mlir::failed(kernels::generateInit(spec, *k.module)));
+    EXPECT_NE(k.errors.find(said), std::string::npos) << k.errors;
+  };
+  kernels::InitSpec spec;
+  spec.kind = "gauss", spec.type = mlir::Float32Type::get(&k.context), spec.local = spec.global = {4};
+  expect(spec, "no initial values of kind \"gauss\"");
+  spec.kind = "one", spec.local = {2, 2};
+  expect(spec, "initial values are floating-point, with local and global extents of one rank");
+  spec.local = {4}, spec.padded = {1};
+  expect(spec, "padded dimension 1 of 1");
+  k.errors.clear();
+  EXPECT_TRUE(mlir::failed(kernels::generateGemm(hocket::format::Gemm(), *k.module)));
+  EXPECT_NE(k.errors.find("matrix products of f32 are library calls"), std::string::npos) << k.errors;
 }
