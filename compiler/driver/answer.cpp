@@ -370,7 +370,7 @@ void printAnswerJson(raw_ostream &os, const Choice &choice, const PlanInputs &in
 }
 
 void explainInfeasible(Diagnostics &diags, const Choice &choice, const PlanInputs &in,
-                       ArrayRef<planner::Requirement> requirements) {
+                       ArrayRef<planner::Requirement> requirements, int64_t hosts) {
   std::string devices = withCommas(uint64_t(in.cluster.ranks())) + " " + in.cluster.device.name;
   double usable = choice.facts.capacity();
   auto b = diags.error("no plan: " + in.model.name + " does not fit on " + devices + " (" +
@@ -386,6 +386,9 @@ void explainInfeasible(Diagnostics &diags, const Choice &choice, const PlanInput
     if (choice.nearest->overHost > 0)
       b.note("and host memory: " + bytesText(choice.nearest->overHost) + " too many per host");
   }
+  if (hosts > 0)
+    b.note("would fit: " + withCommas(uint64_t(hosts * in.cluster.devicesPerHost)) + " " + in.cluster.device.name +
+           " (" + withCommas(uint64_t(hosts)) + " hosts)");
   for (size_t i : choice.conflict)
     b.note(requirements[i].loc, choice.conflict.size() == 1 ? "nothing fits with this requirement; drop it"
                                                             : "these cannot hold together; drop one");

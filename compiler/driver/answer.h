@@ -23,9 +23,10 @@ void printAnswer(llvm::raw_ostream &os, const Choice &choice, const PlanInputs &
 void answerJson(llvm::json::OStream &j, const Choice &choice);
 void printAnswerJson(llvm::raw_ostream &os, const Choice &choice, const PlanInputs &inputs);
 
-/// Why there is no strategy: the closest, what it lacks by term, what cannot hold together.
+/// Why there is no strategy: the closest, what it lacks by term, what cannot hold together; `hosts` that
+/// would do, 0 if not known.
 void explainInfeasible(Diagnostics &diags, const Choice &choice, const PlanInputs &inputs,
-                       llvm::ArrayRef<planner::Requirement> requirements);
+                       llvm::ArrayRef<planner::Requirement> requirements, int64_t hosts);
 
 /// "tensor 2 x data 4 · 1f1b · 8 micro-batches of 1".
 std::string strategyText(const cost::Tactics &tactics, const cost::Workload &work);

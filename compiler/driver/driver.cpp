@@ -107,7 +107,10 @@ bool Compilation::decide(bool compile) {
                                          " divides what a replica gets"
                                    : std::string()));
   } else if (!choice->best) {
-    explainInfeasible(diags, *choice, inputs, search.requirements);
+    int64_t hosts = inputs.strategy || !choice->conflict.empty()
+                        ? 0
+                        : hostsThatFit(*choice, inputs.cluster, inputs.job, search);
+    explainInfeasible(diags, *choice, inputs, search.requirements, hosts);
   } else if (inputs.strategy) {
     inputs.strategy->microBatch = choice->best->tactics.microBatch;
   } else if (planner::notExecuted(choice->best->tactics).empty()) {

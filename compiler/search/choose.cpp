@@ -100,6 +100,26 @@ void chooseStrategy(Choice &choice, const ModelConfig &model, const Cluster &clu
   choice.conflict = taken.conflict;
 }
 
+int64_t hostsThatFit(const Choice &choice, const Cluster &cluster, const Job &job, const SearchRequest &request) {
+  if (choice.facts.machine.levels.size() < 2)
+    return 0;
+  for (int64_t times = 2; times <= 64 && cluster.ranks() * times <= kMaxRanks; times *= 2) {
+    planner::Question question;
+    question.facts = choice.facts;
+    cost::Machine &machine = question.facts.machine;
+    machine.devices *= times;
+    machine.levels.back().count *= times;
+    question.facts.problem.devices = machine.devices;
+    question.space = planner::Space::whole(precisionOf(job));
+    question.space.gradientsF32 = job.gradientsF32;
+    question.requirements = request.requirements;
+    question.others = 0;
+    if (planner::plan(question).best)
+      return cluster.hosts * times;
+  }
+  return 0;
+}
+
 void judgeStrategy(Choice &choice, const ModelConfig &model, const Cluster &cluster, const Job &job,
                    const Strategy &strategy) {
   choice.facts.problem.devices = strategy.devices();

@@ -45,6 +45,10 @@ std::optional<Choice> judge(const ModelConfig &model, const Cluster &cluster, co
 void chooseStrategy(Choice &choice, const ModelConfig &model, const Cluster &cluster, const Job &job,
                     const SearchRequest &request);
 
+/// The fewest hosts, of powers of two times those of the cluster, on which something fits; 0: none up to 64
+/// times, or one host has no network.
+int64_t hostsThatFit(const Choice &choice, const Cluster &cluster, const Job &job, const SearchRequest &request);
+
 /// Judges the user's strategy; where it has no micro-batch, the fastest legal one that fits.
 void judgeStrategy(Choice &choice, const ModelConfig &model, const Cluster &cluster, const Job &job,
                    const Strategy &strategy);
