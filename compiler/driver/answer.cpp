@@ -387,8 +387,8 @@ void explainInfeasible(Diagnostics &diags, const Choice &choice, const PlanInput
       b.note("and host memory: " + bytesText(choice.nearest->overHost) + " too many per host");
   }
   if (hosts > 0)
-    b.note("would fit: " + withCommas(uint64_t(hosts * in.cluster.devicesPerHost)) + " " + in.cluster.device.name +
-           " (" + withCommas(uint64_t(hosts)) + " hosts)");
+    b.note("would fit: " + withCommas(uint64_t(hosts * in.cluster.devicesPerHost)) + " " +
+           in.cluster.device.name + " (" + withCommas(uint64_t(hosts)) + " hosts)");
   for (size_t i : choice.conflict)
     b.note(requirements[i].loc, choice.conflict.size() == 1 ? "nothing fits with this requirement; drop it"
                                                             : "these cannot hold together; drop one");

@@ -100,7 +100,8 @@ void chooseStrategy(Choice &choice, const ModelConfig &model, const Cluster &clu
   choice.conflict = taken.conflict;
 }
 
-int64_t hostsThatFit(const Choice &choice, const Cluster &cluster, const Job &job, const SearchRequest &request) {
+int64_t hostsThatFit(const Choice &choice, const Cluster &cluster, const Job &job,
+                     const SearchRequest &request) {
   if (choice.facts.machine.levels.size() < 2)
     return 0;
   for (int64_t times = 2; times <= 64 && cluster.ranks() * times <= kMaxRanks; times *= 2) {

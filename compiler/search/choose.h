@@ -47,7 +47,8 @@ void chooseStrategy(Choice &choice, const ModelConfig &model, const Cluster &clu
 
 /// The fewest hosts, of powers of two times those of the cluster, on which something fits; 0: none up to 64
 /// times, or one host has no network.
-int64_t hostsThatFit(const Choice &choice, const Cluster &cluster, const Job &job, const SearchRequest &request);
+int64_t hostsThatFit(const Choice &choice, const Cluster &cluster, const Job &job,
+                     const SearchRequest &request);
 
 /// Judges the user's strategy; where it has no micro-batch, the fastest legal one that fits.
 void judgeStrategy(Choice &choice, const ModelConfig &model, const Cluster &cluster, const Job &job,
