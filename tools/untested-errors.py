@@ -53,8 +53,6 @@ ALLOWED = {
     ("compiler/kernels/compile.cpp", "ld.lld"): "a broken installation, or no memory",
     ("compiler/schedule/order.cpp", "forward tables wait"): "implied by the full tables, which are simulated before: "
     "within a micro-batch they order the forwards, and these tables go by micro-batch",
-    ("compiler/partition/VerifyPartition.cpp", "has no letter for it"): "the verifiers of iota, gather and scatter_add "
-    "ask for the letter",
 }
 
 # Where the tests of a source's folder are, besides the mirror of it under test/ and test/unit/.

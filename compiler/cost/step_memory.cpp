@@ -244,6 +244,20 @@ StageMemory stageMemory(const ModelShape &m, const Workload &w, const Tactics &t
   out.working = c.activationFactor * (full > 0        ? layer.kept + layer.scores
                                       : selective > 0 ? layer.kept + layer.scores - layer.selective
                                                       : layer.input);
+  if (c.workTensors > 0) {
+    double n = tokens(w, t), heads = d(m.headDim) * (d(m.heads) / d(t.tensor) + 2 * kvHeadsHere(m, t.tensor));
+    double beside = heads + 2 * d(m.ffn) / d(t.tensor);
+    if (position.last) {
+      beside = std::max(beside, d(ceilDiv(m.vocab, t.tensor)));
+      out.activations += inFlight * c.endTensors * layer.input;
+    }
+    out.working = (c.workTensors + position.last) * layer.input + n * e * beside;
+    if (position.device == 0) // the embedding's gradient before it is added
+      out.working = std::max(out.working, e * d(ceilDiv(m.vocab, t.tensor)) * d(m.hidden));
+    // Sent and received, forward and backward: an end of the pipeline has one neighbour.
+    if (t.pipeline > 1)
+      out.working += (position.device == 0 || position.last ? 2 : 4) * layer.input;
+  }
   if (t.sequenceParallel && t.tensor > 1) // a product's gathered input and the gradient to scatter
     out.working += c.activationFactor * 2 * layer.input * d(t.tensor);
   if (position.last)

@@ -23,6 +23,11 @@ struct MemoryConstants {
       0; ///< per attention score that is kept: 5 without a fused kernel (arXiv 2205.05198), else 0
   double logitBytes = 8;   ///< per logit: 16-bit value, f32 copy or its gradient
   double stageTensors = 0; ///< residual-sized tensors that a stage keeps per micro-batch beside its layers'
+  /// Of a runtime that lays all temporaries out in one arena, as ours does: residual-sized ones of a layer's
+  /// backward pass, beside which stand the gradients of the queries, keys, values and of two feed-forward
+  /// operands, or those of the logits; 0: an allocator whose temporaries are not counted.
+  double workTensors = 0;
+  double endTensors = 0; ///< residual-sized tensors that the position with the head keeps beside its layers'
 };
 
 /// Elements of the parameters of one device at one pipeline position, after

@@ -75,8 +75,7 @@ LogicalResult Verifier::checkIndex(Operation *op) {
     auto table = cast<RankedTensorType>(isa<model::GatherOp>(op) ? op->getOperand(0).getType()
                                                                  : op->getResult(0).getType());
     std::optional<unsigned> d = indexedDimension(op);
-    if (!d)
-      return op->emitOpError("takes an index and has no letter for it");
+    assert(d && "an op with an index has a letter for it");
     if (int64_t(coord.getTimes()) != table.getDimSize(*d))
       return op->emitOpError("starts at ") << coord.getTimes() << " × coordinate; a shard has "
                                            << table.getDimSize(*d) << " of that letter";
