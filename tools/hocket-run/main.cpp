@@ -20,16 +20,16 @@ using namespace hocket;
 
 namespace {
 
-/// Throws when the file is no plan; prints the findings and returns false when the plan is unsound.
-bool loadPlan(const std::string &path, format::Plan &plan) {
+/// Throws when the file is no plan; what is unsound in it.
+std::vector<std::string> loadPlan(const std::string &path, format::Plan &plan) {
   format::ReadResult read = format::readFile(path);
   if (!read)
     throw Error(read.error.exitCode(), read.error.message);
   plan = std::move(*read.plan);
-  std::vector<verify::Finding> findings = verify::verify(plan);
-  for (const verify::Finding &f : findings)
-    run::say("{}: error: {}\n", path, f.str());
-  return findings.empty();
+  std::vector<std::string> unsound;
+  for (const verify::Finding &f : verify::verify(plan))
+    unsound.push_back(path + ": " + f.str());
+  return unsound;
 }
 
 /// A name from a plan that cannot control a terminal.
@@ -69,8 +69,8 @@ int dryRun(const format::Plan &plan, const run::Options &o) {
 
 int mainOrThrow(const run::Options &o) {
   format::Plan plan;
-  if (!loadPlan(o.plan, plan))
-    return kExitNo;
+  if (std::vector<std::string> unsound = loadPlan(o.plan, plan); !unsound.empty())
+    return run::refuse(o, kExitNo, unsound);
   if (o.dryRun)
     return dryRun(plan, o);
   run::Result result = run::train(plan, o);
@@ -109,13 +109,10 @@ int main(int argc, char **argv) {
     run::catchSignals();
     return flushed(mainOrThrow(options));
   } catch (const Error &e) {
-    run::say("hocket-run: error: {}\n", e.what());
-    return e.code();
+    return flushed(run::refuse(options, e.code(), {e.what()}));
   } catch (const std::bad_alloc &) {
-    run::say("hocket-run: error: out of memory\n");
-    return kExitRunTime;
+    return flushed(run::refuse(options, kExitRunTime, {"out of memory"}));
   } catch (const std::exception &e) {
-    run::say("hocket-run: internal error: {}\n", e.what());
-    return kExitBug;
+    return flushed(run::refuse(options, kExitBug, {std::string("internal: ") + e.what()}));
   }
 }

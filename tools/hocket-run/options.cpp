@@ -154,9 +154,11 @@ std::optional<int> parse(int argc, char **argv, Options &o) {
     if (e.get_exit_code() == 0) // --help, --version
       return app.exit(e);
     std::string unknown = unknownOption(app, argc, argv);
-    say("hocket-run: error: {}\nhint: hocket-run --help lists what there is\n",
-        unknown.empty() ? e.what() : unknown.c_str());
-    return kExitBadInput;
+    // The parser may have stopped before it.
+    o.json =
+        std::any_of(argv + 1, argv + argc, [](const char *a) { return std::string_view(a) == "--json"; });
+    return refuse(o, kExitBadInput, {unknown.empty() ? e.what() : unknown},
+                  "hocket-run --help lists what there is");
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(o.plan, ignored))

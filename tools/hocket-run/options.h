@@ -24,4 +24,9 @@ struct Options {
 /// Fills `options`; returns an exit code when the program should end now (help, usage error).
 std::optional<int> parse(int argc, char **argv, Options &options);
 
+/// Says on standard error why there is no result and, with --json, on standard output as a document;
+/// returns `code`.
+int refuse(const Options &options, int code, const std::vector<std::string> &messages,
+           const std::string &help = "");
+
 } // namespace hocket::run

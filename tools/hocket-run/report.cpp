@@ -1,3 +1,4 @@
+#include "runtime/trace/trace.h"
 #include "tools/hocket-run/say.h"
 #include "tools/hocket-run/training.h"
 
@@ -13,6 +14,21 @@ std::string grouped(uint64_t n) {
     digits.insert(i, ",");
   }
   return digits;
+}
+
+int refuse(const Options &o, int code, const std::vector<std::string> &messages, const std::string &help) {
+  std::string list;
+  for (const std::string &message : messages) {
+    say("hocket-run: error: {}\n", message);
+    list +=
+        fmt::format("{}{{\"severity\":\"error\",\"message\":{},\"notes\":[]{}}}", list.empty() ? "" : ",",
+                    trace::jsonString(message), help.empty() ? "" : ",\"help\":" + trace::jsonString(help));
+  }
+  if (!help.empty())
+    say("hint: {}\n", help);
+  if (o.json)
+    out("{{\"format_version\":\"1.0\",\"error\":{{\"code\":{},\"messages\":[{}]}}}}\n", code, list);
+  return code;
 }
 
 static std::string loss(double v) { return std::isfinite(v) ? fmt::format("{:.4f}", v) : "-"; }

@@ -74,3 +74,12 @@ done = run("verify", "--json", "mesh.toml")
 document = json.loads(done.stdout)
 assert done.returncode == 2 and document["error"]["code"] == 2 and not document["sound"], done
 assert document["error"]["messages"][0]["message"].startswith("mesh.toml"), document
+
+# hocket run: usage, a file that is no plan, an unsound plan and a failing run.
+first, = failure(2, "run", "x", "--jsn", "--json")
+assert "did you mean '--json'?" in first["message"] and first["help"].startswith("hocket-run --help"), first
+assert "mesh.toml" in failure(2, "run", "mesh.toml", "--dry-run", "--json")[0]["message"]
+assert run(*PLAN, "--strategy", "data=2,tensor=2", "-q", "-o", "run.hkt").returncode == 0
+assert "absent.txt" in failure(2, "run", "run.hkt", "--data", "absent.txt", "--steps", "1", "--json")[0]["message"]
+assert "ranks 0 to 3" in failure(2, "run", "run.hkt", "--dry-run", "--rank", "9", "--json")[0]["message"]
+os.remove("run.hkt")
