@@ -23,6 +23,10 @@ void printAnswer(llvm::raw_ostream &os, const Choice &choice, const PlanInputs &
 void answerJson(llvm::json::OStream &j, const Choice &choice);
 void printAnswerJson(llvm::raw_ostream &os, const Choice &choice, const PlanInputs &inputs);
 
+/// A strategy over unlike devices; false, with an error, where there is none.
+bool printMixed(llvm::raw_ostream &os, const MixedChoice &choice, const PlanInputs &inputs, bool json,
+                Diagnostics &diags);
+
 /// Why there is no strategy: the closest, what it lacks by term, what cannot hold together; `hosts` that
 /// would do, 0 if not known.
 void explainInfeasible(Diagnostics &diags, const Choice &choice, const PlanInputs &inputs,

@@ -45,6 +45,7 @@ private:
   bool decide(bool compile);
   bool executable() { return checkExecutable(inputs.cluster, diags) && checkExecutable(inputs.job, diags); }
   int answerOnly();
+  void mixed();
   bool parseText();
   bool import();
   bool verifyPhase(Phase phase);
@@ -238,8 +239,28 @@ bool Compilation::emit() {
   return true;
 }
 
+/// One pipeline over unlike devices. What a strategy of one mesh can say does not fit it.
+void Compilation::mixed() {
+  if (inputs.strategy || inputs.microBatch || !inputs.job.require.empty()) {
+    Loc where = inputs.strategy     ? inputs.strategy->meshLoc
+                : inputs.microBatch ? Loc{}
+                                    : inputs.job.require.front().loc;
+    diags.error(where,
+                "a strategy, a micro-batch or a requirement cannot be given for a cluster of several pools");
+    return;
+  }
+  std::optional<MixedChoice> choice =
+      chooseMixed(inputs.model, inputs.cluster, inputs.job, libraryBeside(request.shippedClusters), diags);
+  if (choice)
+    printMixed(report(), *choice, inputs, request.json, diags);
+}
+
 /// What is best and why; nothing is compiled.
 int Compilation::answerOnly() {
+  if (inputs.cluster.pools() > 1) {
+    mixed();
+    return answer();
+  }
   if (decide(false)) {
     if (request.json)
       printAnswerJson(report(), *choice, inputs);

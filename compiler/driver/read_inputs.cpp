@@ -123,9 +123,6 @@ bool readInputs(const PlanRequest &request, Diagnostics &diags, PlanInputs &inpu
     diags.error("no cluster: give --cluster FILE or NAME[:HOSTS]");
   else
     cluster = openCluster(request.cluster, request.shippedClusters, diags);
-  // Several kinds of device are neither compiled for nor searched.
-  if (cluster && cluster->pools() > 1)
-    (void)checkExecutable(*cluster, diags);
   for (const std::string &text : request.require)
     inputs.job.require.push_back({text, flagLoc("--require", text, diags)});
   std::optional<ModelConfig> model = std::move(inputs.recorded);

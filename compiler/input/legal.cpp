@@ -72,9 +72,10 @@ bool checkJob(const ModelConfig &model, const Cluster &cluster, const Job &job, 
                                        " values a token")
         .note(job.globalBatchLoc,
               "at most " + Twine(int64_t(0x1p54 / (elements / double(job.globalBatch)))) + " is legal");
-  if (rateOf(cluster.device, job.compute) == 0)
-    diags.error(cluster.device.loc, "device '" + cluster.device.name + "' gives no rate for " +
-                                        name(job.compute) + ", which the job computes in");
+  for (size_t i = 0; i < cluster.pools(); ++i)
+    if (const DeviceKind &device = cluster.pool(i).device; rateOf(device, job.compute) == 0)
+      diags.error(device.loc, "device '" + device.name + "' gives no rate for " + name(job.compute) +
+                                  ", which the job computes in");
   return diags.errors() == before;
 }
 

@@ -45,6 +45,25 @@ bool compiles(const ModelConfig &model, const Cluster &cluster, const Job &job, 
   return checkLegal(model, cluster, job, strategyOf(mesh), quiet);
 }
 
+/// The records for one pool of a cluster: measured ones of its device, else nominal ones.
+std::optional<ChosenConstants> constantsOf(const Cluster &cluster, size_t pool, const cost::Machine &machine,
+                                           const Job &job, bool experts, const std::string &libraryDir,
+                                           Diagnostics &diags) {
+  if (machine.device.cpu)
+    return nominal(machine, precisionOf(job));
+  std::optional<ConstantsLibrary> library = readConstants(libraryDir, diags);
+  if (!library)
+    return std::nullopt;
+  return chooseConstants(*library, cluster.pool(pool).device, experts, "", "", {}, diags);
+}
+
+double intervalOf(const ChosenConstants &constants, bool experts) {
+  for (const Spread &s : kSpreads)
+    if (constants.device == s.record)
+      return experts ? s.experts : s.dense;
+  return kUnmeasured;
+}
+
 } // namespace
 
 std::optional<Choice> judge(const ModelConfig &model, const Cluster &cluster, const Job &job,
@@ -54,21 +73,12 @@ std::optional<Choice> judge(const ModelConfig &model, const Cluster &cluster, co
   facts.problem.model = shapeOf(model);
   facts.machine = machineOf(cluster);
   bool experts = facts.problem.model.experts.count > 0;
-  if (facts.machine.device.cpu) {
-    choice.constants = nominal(facts.machine, precisionOf(job));
-  } else {
-    std::optional<ConstantsLibrary> library = readConstants(libraryDir, diags);
-    std::optional<ChosenConstants> chosen;
-    if (library)
-      chosen = chooseConstants(*library, cluster.device, experts, "", "", {}, diags);
-    if (!chosen)
-      return std::nullopt;
-    choice.constants = *chosen;
-  }
-  choice.interval = kUnmeasured;
-  for (const Spread &s : kSpreads)
-    if (choice.constants.device == s.record)
-      choice.interval = experts ? s.experts : s.dense;
+  std::optional<ChosenConstants> constants =
+      constantsOf(cluster, 0, facts.machine, job, experts, libraryDir, diags);
+  if (!constants)
+    return std::nullopt;
+  choice.constants = *constants;
+  choice.interval = intervalOf(*constants, experts);
   facts.constants = choice.constants.constants;
   facts.memory = choice.constants.memory;
   // The allocator's layout is exact; what is predicted for other stacks is not.
@@ -76,6 +86,33 @@ std::optional<Choice> judge(const ModelConfig &model, const Cluster &cluster, co
   facts.problem.work = {job.sequence, job.globalBatch, true};
   facts.problem.devices = facts.machine.devices;
   facts.problem.devicesPerHost = facts.machine.devicesPerHost;
+  return choice;
+}
+
+std::optional<MixedChoice> chooseMixed(const ModelConfig &model, const Cluster &cluster, const Job &job,
+                                       const std::string &libraryDir, Diagnostics &diags) {
+  MixedChoice choice;
+  planner::MixedProblem &problem = choice.problem;
+  problem.model = shapeOf(model);
+  problem.work = {job.sequence, job.globalBatch, true};
+  problem.headroom = job.headroomGiven ? job.headroom : kHeadroom;
+  bool experts = problem.model.experts.count > 0;
+  for (size_t i = 0; i < cluster.pools(); ++i) {
+    cost::Machine machine = machineOf(cluster, i);
+    std::optional<ChosenConstants> constants =
+        constantsOf(cluster, i, machine, job, experts, libraryDir, diags);
+    if (!constants)
+      return std::nullopt;
+    choice.constants.push_back(*constants);
+    choice.interval = std::max(choice.interval, intervalOf(*constants, experts));
+    problem.pools.push_back({machine, constants->constants, constants->memory});
+  }
+  // The narrowest uplink that pools share; a stage boundary may be at any.
+  for (const PoolCap &cap : cluster.caps)
+    problem.between = problem.between > 0 ? std::min(problem.between, cap.rate) : cap.rate;
+  planner::MixedSpace space;
+  space.precision = precisionOf(job);
+  choice.answer = planner::searchMixed(problem, space);
   return choice;
 }
 

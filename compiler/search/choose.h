@@ -8,6 +8,7 @@
 
 #include "compiler/cost/constants_of.h"
 #include "compiler/input/legal.h"
+#include "compiler/planner/mixed.h"
 #include "compiler/planner/plan.h"
 
 namespace hocket {
@@ -34,6 +35,18 @@ struct Choice {
   std::optional<planner::Certificate> certificate; ///< none: the strategy was given
   std::vector<size_t> conflict;                    ///< requirements that cannot hold together
 };
+
+/// A strategy over unlike devices.
+struct MixedChoice {
+  planner::MixedProblem problem;
+  std::vector<ChosenConstants> constants; ///< of each pool
+  planner::MixedAnswer answer;
+  double interval = 0; ///< of the pool that is known least
+};
+
+/// The fastest pipeline over the pools of a mixed cluster; nothing after errors in the library's files.
+std::optional<MixedChoice> chooseMixed(const ModelConfig &model, const Cluster &cluster, const Job &job,
+                                       const std::string &libraryDir, Diagnostics &diags);
 
 /// What everything is judged by: measured constants of the device, or nominal ones. Nothing after errors in
 /// the library's files.
