@@ -271,10 +271,13 @@ private:
       Tactics t = first;
       for (size_t r = 0; r < again.size(); ++r) {
         t.recompute = again[r].recompute, t.recomputeLayers = again[r].layers;
+        t.offloadActivations = 1;
+        StageMemory away = memory(t);
+        t.offloadActivations = 0;
         StageMemory m = memory(t);
         if (held.activations.size() <= r)
           held.activations.resize(again.size());
-        held.activations[r] = {m.working, m.activations};
+        held.activations[r] = {m.working + away.activations, m.activations - away.activations};
         held.always = m.logits + m.reserve;
         works[r].kept = keptBytes(problem.model, t, bytes);
       }

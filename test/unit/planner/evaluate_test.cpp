@@ -47,6 +47,10 @@ Question instance(Random &r) {
   machine.hostMemory = r.engine() % 2 ? 0 : r.real(1e8, 1e11);
   f.problem.devices = machine.devices, f.problem.devicesPerHost = inHost;
   f.memory.reserve = 1e6;
+  if (r.engine() % 2) // an arena of our own
+    f.memory.workTensors = 5, f.memory.endTensors = 2;
+  else
+    f.memory.stageTensors = 1, f.memory.optimizerScratch = 6, f.memory.accumulationCopy = 2;
   f.constants.stack.launch = r.real(1e-7, 1e-5);
   q.space = r.engine() % 3 ? Space::whole(Precision::F16) : Space::executable(Precision::F32);
   machine.device.memory = fullest(m, f.problem.work, Tactics(), f.memory).memory.total() * r.real(0.03, 1.5);
