@@ -232,7 +232,6 @@ std::vector<bool> sequenceParallel(const Space &space, const Tactics &mesh) {
 void completions(const Problem &problem, const Space &space, const Tactics &mesh,
                  const std::function<bool(const Tactics &)> &visit,
                  const std::function<bool(const Tactics &)> &enter) {
-  const ModelShape &m = problem.model;
   int64_t replicas = mesh.data * mesh.context;
   std::vector<int64_t> groups = shardGroups(problem, space, mesh);
   std::vector<RecomputeChoice> again = recomputes(problem, space, mesh);
